@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+/// The registry of every knob of Ringside: one table, read everywhere, printed by
+/// `ringside options`. The environment is read here and nowhere else.
+///
+///     const Seconds limit = option<Seconds>("timeout");   // name and type checked by the compiler
+///
+/// A value comes from the program (`set_option`), else from the environment (`RINGSIDE_TIMEOUT`),
+/// else it is the default. To add an option, add its row to `option_table`.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "ringside/base/clock.hpp"
+
+namespace ringside {
+
+/// How an option's text is read, and the C++ type it is read as.
+enum class OptionType {
+  boolean,          ///< bool: true/false, yes/no, on/off, 1/0
+  integer,          ///< std::int64_t
+  automatic_count,  ///< std::optional<std::int64_t>: a count, or "auto" (empty)
+  size,             ///< std::uint64_t, bytes: 64K
+  duration,         ///< Seconds: 300, 100us
+  text,             ///< std::string: anything
+  choice            ///< std::string: one of the words listed
+};
+
+/// One row of the table.
+struct OptionDefinition {
+  std::string_view name;
+  OptionType type;
+  std::string_view default_text;  ///< in the form in which it would be set
+  std::string_view meaning;       ///< one line, without a final full stop
+  /// For a choice: the words, separated by '|'.
+  std::string_view choices = {};
+  /// For numbers: the values allowed, inclusively; bytes or seconds for sizes and durations.
+  double minimum = 0;
+  double maximum = std::numeric_limits<double>::infinity();
+};
+
+/// All options, in the order in which they are printed.
+inline constexpr auto option_table = std::to_array<OptionDefinition>({
+    {"timeout",
+     OptionType::duration,
+     "300",
+     "how long a collective waits for another rank before it fails",
+     {},
+     1e-3,
+     1e7},
+    {"spin",
+     OptionType::automatic_count,
+     "auto",
+     "polls of a waiting rank before it yields its core; auto: many when every rank has a core, "
+     "else none",
+     {},
+     0,
+     1e9},
+    {"sleep_after",
+     OptionType::duration,
+     "100us",
+     "a rank that has waited this long goes to sleep until it is woken",
+     {},
+     0,
+     1e7},
+    {"isa", OptionType::choice, "auto",
+     "instruction set of the reduction kernels; auto: the best this processor has (the bits are "
+     "the same)",
+     "auto|baseline|avx2|avx512"},
+    {"algorithm", OptionType::text, "auto",
+     "spec string of the algorithm used where a call names none, such as ring:slices=8"},
+    {"progress", OptionType::choice, "auto",
+     "progress line of long work on standard error; auto: on a terminal only", "auto|always|never"},
+});
+
+/// Where a value came from.
+enum class OptionSource { default_value, environment, program };
+
+/// "default", "environment", "program".
+[[nodiscard]] std::string_view to_string(OptionSource source);
+
+namespace detail {
+
+template <class T>
+constexpr bool option_reads_as(OptionType type) {
+  switch (type) {
+    case OptionType::boolean:
+      return std::is_same_v<T, bool>;
+    case OptionType::integer:
+      return std::is_same_v<T, std::int64_t>;
+    case OptionType::automatic_count:
+      return std::is_same_v<T, std::optional<std::int64_t>>;
+    case OptionType::size:
+      return std::is_same_v<T, std::uint64_t>;
+    case OptionType::duration:
+      return std::is_same_v<T, Seconds>;
+    case OptionType::text:
+    case OptionType::choice:
+      return std::is_same_v<T, std::string>;
+  }
+  return false;
+}
+
+/// A literal that names a row of the table whose type reads as T; anything else does not compile.
+template <class T>
+class OptionName {
+ public:
+  consteval OptionName(const char* name) {  // NOLINT(google-explicit-constructor): reads as a name
+    for (const auto& row : option_table) {
+      if (row.name != name) {
+        ++index_;
+      } else if (option_reads_as<T>(row.type)) {
+        return;
+      } else {
+        throw "this option has another type";
+      }
+    }
+    throw "no option has this name";
+  }
+  [[nodiscard]] constexpr std::size_t index() const { return index_; }
+
+ private:
+  std::size_t index_ = 0;
+};
+
+template <class T>
+T read_option(std::size_t index);
+
+}  // namespace detail
+
+/// The value of an option now: see OptionType for T. Error (bad_input, naming the variable) when
+/// the environment holds something that cannot be read; the registry never falls back silently.
+/// Takes a lock: for set-up, not for the inside of a collective.
+template <class T>
+[[nodiscard]] T option(std::type_identity_t<detail::OptionName<T>> name) {
+  return detail::read_option<T>(name.index());
+}
+
+/// Sets an option from text, from now on, above the environment. Error (bad_input) when there is no
+/// such option or the text is not one of its values.
+void set_option(std::string_view name, std::string_view text);
+
+/// Sets "name=text", the form in which the command line gives it.
+void set_option(std::string_view assignment);
+
+/// Takes back what `set_option` did to this option.
+void reset_option(std::string_view name);
+
+/// Sets an option for as long as it lives, then puts back what the program had set before.
+class ScopedOption {
+ public:
+  ScopedOption(std::string_view name, std::string_view text);
+  ScopedOption(const ScopedOption&) = delete;
+  ScopedOption& operator=(const ScopedOption&) = delete;
+  ~ScopedOption();
+
+ private:
+  std::size_t index_;
+  std::optional<std::string> before_;
+};
+
+/// What `ringside options` prints of one option.
+struct OptionRow {
+  std::string name, variable, type, allowed, default_text;
+  std::string current;  ///< as text; what was given, also when it cannot be read
+  OptionSource source = OptionSource::default_value;
+  std::string meaning;
+  std::string error;  ///< why `current` cannot be read; else empty
+};
+
+/// All options as they stand. Does not throw for values that cannot be read.
+[[nodiscard]] std::vector<OptionRow> option_rows();
+
+/// A variable of the environment that looks like one of ours and is none.
+struct UnknownVariable {
+  std::string variable;
+  std::string suggestion;  ///< the variable that was probably meant; else empty
+};
+
+/// The RINGSIDE_* variables of the environment that no option has, sorted.
+[[nodiscard]] std::vector<UnknownVariable> unknown_option_variables();
+
+}  // namespace ringside

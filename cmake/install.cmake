@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: MIT
+# Installs the library, its headers and the package files that `find_package(Ringside)` reads.
+# The program installs itself (tools/cli).
+
+include(CMakePackageConfigHelpers)
+
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/Ringside)
+install(TARGETS ringside EXPORT RingsideTargets)
+foreach(folder base topology collectives)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}
+          DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ringside
+          FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h"
+          PATTERN json_write.hpp EXCLUDE)  # needs nlohmann-json; sources only
+endforeach()
+foreach(header ringside.hpp ringside.h)
+  if(EXISTS ${PROJECT_SOURCE_DIR}/${header})
+    install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ringside)
+  endif()
+endforeach()
+
+install(EXPORT RingsideTargets NAMESPACE Ringside:: DESTINATION ${package_folder})
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/RingsideConfig.cmake.in
+                              ${PROJECT_BINARY_DIR}/RingsideConfig.cmake
+                              INSTALL_DESTINATION ${package_folder})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/RingsideConfigVersion.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/RingsideConfig.cmake
+              ${PROJECT_BINARY_DIR}/RingsideConfigVersion.cmake
+        DESTINATION ${package_folder})
