@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+/// The one arithmetic kernel of every executor on the host: fold k sources left to right, store the
+/// value to m destinations.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "ringside/collectives/reduction/types.hpp"
+
+namespace ringside {
+
+/// One fold over a run of elements. Sources and destinations are addresses of the first element;
+/// any alignment; every two runs are either the same or disjoint (so a destination may be any of
+/// the sources). With k = 1 this is a copy (m > 1: a multicast), bit for bit: NaN payloads survive;
+/// unless the one source is to be scaled (premul_sum and raw) or divided (avg, completes, ranks >
+/// 1).
+struct Fold {
+  std::span<const std::byte* const> sources;  ///< k >= 1
+  std::span<std::byte* const> destinations;   ///< m >= 1
+  std::size_t elements = 0;
+  ElementType type = ElementType::float32;
+  ReduceOp op = ReduceOp::sum;
+  /// premul_sum: bit i says that source i is a raw contribution and is multiplied by `scalar`
+  /// first (sources beyond the 64th: see `all_raw`). Other operators ignore it.
+  std::uint64_t raw_mask = 0;
+  /// premul_sum: every source is raw (any k).
+  bool all_raw = false;
+  double scalar = 1.0;
+  /// avg: this fold's value holds all contributions, so divide it by `ranks` before storing.
+  bool completes = false;
+  int ranks = 1;
+  /// The destinations are not read again soon: long runs may be stored past the caches (and are
+  /// fenced before the fold returns, so that a flag set later is seen later). Never changes a bit.
+  bool streaming = false;
+};
+
+/// The definition, element by element in plain scalar code; what `fold` must equal bit for bit
+/// (NaNs as a class). Used by the reference interpreter and by tests.
+///
+/// Narrow floats (float16, bfloat16) are converted to float32, folded there and rounded once, to
+/// nearest even, when stored. Integers wrap. min/max: NaN wins, -0 < +0. avg divides the folded
+/// value once (in float32 for narrow floats, before the only rounding; integers: the wrapped sum,
+/// truncated towards zero). premul_sum multiplies a raw source by the scalar converted to the type
+/// (narrow floats: to float32); integers: truncated towards zero, kept within [-2^63, 2^64) (NaN:
+/// 0), wrapped to the type; wrapping multiplication.
+void reference_fold(const Fold& fold);
+
+/// The same, fast: vectorised, picked once per process for the instruction set at hand. Throws
+/// Error(invalid_argument) without a source, without a destination, or for an average over no
+/// ranks.
+void fold(const Fold& fold);
+
+/// Which build of the kernels `fold` uses: "baseline", "avx2" or "avx512".
+[[nodiscard]] std::string_view fold_isa();
+
+/// The builds this machine can run, best first, and one of them by name (tests compare them).
+/// Throws Error(unsupported) for a name that is not among them.
+[[nodiscard]] std::span<const std::string_view> available_fold_isas();
+void fold_with(std::string_view isa, const Fold& fold);
+
+}  // namespace ringside
