@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+#include "ringside/collectives/algorithm.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <deque>
+#include <mutex>
+
+#include "ringside/base/error.hpp"
+#include "ringside/base/text.hpp"
+#include "ringside/collectives/algorithms/builtin.hpp"
+
+namespace ringside {
+namespace {
+
+constexpr int most_slices = 4096;
+constexpr int most_lanes = 16;
+constexpr int default_depth =
+    2;  // double buffering; deeper costs cache and has not been seen to pay
+
+struct Registry {
+  std::mutex mutex;
+  std::deque<AlgorithmInfo> algorithms;  // a deque: references stay valid
+
+  Registry() {
+    for (auto& info : builtin_algorithms()) algorithms.push_back(std::move(info));
+  }
+};
+
+Registry& registry() {
+  static Registry instance;
+  return instance;
+}
+
+/// The spec with its parameters in declared order, once it is known that all are declared.
+Spec canonical(const AlgorithmInfo& info, const Spec& spec) {
+  Spec result{spec.name, {}};
+  std::vector<std::string> known;
+  const auto take = [&](std::span<const ParameterInfo> parameters) {
+    for (const auto& parameter : parameters) {
+      known.push_back(parameter.name);
+      for (const auto& given : spec.parameters)
+        if (given.first == parameter.name) result.parameters.push_back(given);
+    }
+  };
+  take(info.parameters);
+  take(common_parameters());
+  for (const auto& [name, value] : spec.parameters)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      throw Error(ErrorCode::bad_input, fmt::format("{} has no parameter '{}': it takes {}",
+                                                    spec.name, name, fmt::join(known, ", ")));
+  return result;
+}
+
+Shape shape_for(const Parameters& parameters, const Algorithm& algorithm) {
+  Shape shape;
+  shape.chunks_per_block = algorithm.chunks;
+  shape.slices = parameters.integer("slices", 1, 1, most_slices);
+  // With one slice there is mostly nothing for a second lane to overlap with.
+  shape.lanes = parameters.integer(
+      "lanes", shape.slices > 1 ? algorithm.lanes : algorithm.unsliced_lanes, 1, most_lanes);
+  shape.depth = parameters.integer("depth", std::min(default_depth, shape.slices), 1, shape.slices);
+  return shape;
+}
+
+/// One rank alone: its output is its input.
+OpStream keep(Group g) {
+  for (int chunk = 0; chunk < g.chunks(); ++chunk) co_yield g.copy(0, 0, chunk);
+}
+
+OpStream write_halves(Group g, Halves halves) {
+  for (const Op& op : halves.reduce(g)) co_yield op;
+  for (const Op& op : halves.spread(g)) co_yield op;
+}
+
+}  // namespace
+
+Algorithm Algorithm::of_halves(int chunks, int lanes, Halves halves) {
+  return {.chunks = chunks,
+          .lanes = lanes,
+          .write = [halves](Group g) { return write_halves(std::move(g), halves); },
+          .halves = halves};
+}
+
+std::span<const ParameterInfo> common_parameters() {
+  static const std::vector<ParameterInfo> parameters = {
+      {"slices", "1", "pieces that every chunk is cut in, so that they pipeline"},
+      {"lanes", "as the algorithm wants", "queues of a rank that run independently"},
+      {"depth", "2", "slices that scratch holds at a time"},
+  };
+  return parameters;
+}
+
+void register_algorithm(AlgorithmInfo info) {
+  if (parse_spec(info.name).name != info.name)
+    throw Error(ErrorCode::invalid_argument, fmt::format("'{}' is no algorithm name", info.name));
+  if (!info.make)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("algorithm '{}' has nothing that makes it", info.name));
+  auto& r = registry();
+  const std::lock_guard lock(r.mutex);
+  for (const auto& other : r.algorithms)
+    if (other.name == info.name)
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("an algorithm named '{}' is registered already", info.name));
+  r.algorithms.push_back(std::move(info));
+}
+
+std::vector<std::reference_wrapper<const AlgorithmInfo>> registered_algorithms() {
+  auto& r = registry();
+  const std::lock_guard lock(r.mutex);
+  return {r.algorithms.begin(), r.algorithms.end()};
+}
+
+const AlgorithmInfo& find_algorithm(std::string_view name) {
+  const auto algorithms = registered_algorithms();
+  std::vector<std::string> names;
+  for (const AlgorithmInfo& info : algorithms) {
+    if (info.name == name) return info;
+    names.push_back(info.name);
+  }
+  throw Error(ErrorCode::bad_input, fmt::format("there is no algorithm '{}': there are {}", name,
+                                                fmt::join(names, ", ")));
+}
+
+Algorithm make_algorithm(const Spec& spec, const Request& request) {
+  validate(request);
+  const auto& info = find_algorithm(spec.name);
+  const auto& served = info.collectives;
+  if (std::find(served.begin(), served.end(), request.collective) == served.end())
+    throw Error(ErrorCode::unsupported,
+                fmt::format("{} does not do {}", spec.name, to_string(request.collective)));
+  return info.make(request, Parameters(canonical(info, spec)));
+}
+
+struct PlanStream::State {
+  State(const Spec& given, const Request& wanted)
+      : request(wanted),
+        algorithm(make_algorithm(given, wanted)),
+        spec(canonical(find_algorithm(given.name), given)),
+        builder(wanted, shape_for(Parameters(spec), algorithm), algorithm.lanes),
+        text(to_string(spec)),
+        ops(wanted.ranks == 1 ? keep(Group(builder)) : algorithm.write(Group(builder))) {}
+
+  Request request;
+  Algorithm algorithm;
+  Spec spec;
+  Builder builder;
+  std::string text;
+  OpStream ops;
+};
+
+PlanStream::PlanStream(const Spec& spec, const Request& request)
+    : state_(std::make_unique<State>(spec, request)) {}
+PlanStream::PlanStream(PlanStream&&) noexcept = default;
+PlanStream::~PlanStream() = default;
+
+const Request& PlanStream::request() const { return state_->request; }
+const Shape& PlanStream::shape() const { return state_->builder.shape(); }
+const std::string& PlanStream::spec() const { return state_->text; }
+const Op* PlanStream::next() { return state_->ops.next(); }
+const std::vector<std::vector<ScratchSlot>>& PlanStream::slots() const {
+  return state_->builder.slots();
+}
+
+Plan make_plan(const Spec& spec, const Request& request) {
+  PlanStream stream(spec, request);
+  Plan plan(request, stream.shape(), stream.spec());
+  while (const Op* op = stream.next()) plan.append(*op);
+  for (int rank = 0; rank < request.ranks; ++rank)
+    for (const auto& slot : stream.slots()[static_cast<std::size_t>(rank)])
+      plan.add_slot(rank, slot);
+  return plan;
+}
+
+Plan make_plan(std::string_view spec, const Request& request) {
+  return make_plan(parse_spec(spec), request);
+}
+
+}  // namespace ringside

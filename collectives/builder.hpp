@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+/// How an algorithm writes its plan: it is a coroutine over a `Group` of ranks that yields ops.
+///
+///     OpStream gather_to_zero(Group g) {
+///       for (int rank = 1; rank < g.ranks(); ++rank) co_yield g.combine(0, 0, rank, 0);
+///       for (int rank = 1; rank < g.ranks(); ++rank) co_yield g.copy(0, rank, 0);
+///     }
+///
+/// Each rank has a *running value* of each chunk: its input until it has stored one, from then on
+/// its output. `combine` and `copy` work on running values, so one text serves both placements.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "ringside/base/generator.hpp"
+#include "ringside/collectives/plan.hpp"
+
+namespace ringside {
+
+using OpStream = Generator<Op>;
+
+/// State of one generation run: the shape, who has stored what, and the scratch asked for.
+/// Algorithms see it through a Group; sinks read the shape and the slots.
+class Builder {
+ public:
+  /// `natural_lanes` is how many lanes the algorithm tells apart; `shape.lanes` how many there are.
+  Builder(const Request& request, const Shape& shape, int natural_lanes);
+
+  [[nodiscard]] const Request& request() const { return request_; }
+  [[nodiscard]] const Shape& shape() const { return shape_; }
+  [[nodiscard]] const std::vector<std::vector<ScratchSlot>>& slots() const { return slots_; }
+
+ private:
+  friend class Group;
+  [[nodiscard]] bool stored(int rank, int chunk) const;
+  void mark_stored(int rank, int chunk, int count);
+  [[nodiscard]] int lane_for(int natural_lane, int chunk) const;
+
+  Request request_;
+  Shape shape_;
+  int natural_lanes_;
+  int chunks_;
+  std::vector<std::uint8_t> stored_;  // [rank * chunks_ + chunk]
+  std::vector<std::vector<ScratchSlot>> slots_;
+  std::vector<Location> sources_, destinations_;  // of the op being yielded
+};
+
+/// Some ranks and a run of the data, seen by an algorithm as ranks 0..ranks()-1 and chunks
+/// 0..chunks()-1. A value: copy it freely. The whole request is one Group; a hierarchical algorithm
+/// hands parts of it to other algorithms, which cannot tell the difference.
+class Group {
+ public:
+  /// All ranks and all chunks.
+  explicit Group(Builder& builder);
+
+  [[nodiscard]] int ranks() const { return static_cast<int>(members_->size()); }
+  [[nodiscard]] int chunks() const { return chunks_; }
+  [[nodiscard]] bool in_place() const { return builder_->request().in_place; }
+
+  /// The same data among some of the ranks, as numbered here.
+  [[nodiscard]] Group among(const std::vector<int>& ranks) const;
+  /// Chunks first .. first + count - 1 as numbered here, renumbered as `parts` chunks from 0
+  /// (`parts` divides `count`).
+  [[nodiscard]] Group part(int first, int count, int parts) const;
+  /// Ops made through the result go to this lane (0, 1, ...: phases that should overlap between
+  /// slices take different ones). Fixed: later calls on the result and its parts change nothing.
+  [[nodiscard]] Group on_lane(int lane) const;
+  [[nodiscard]] Group on_fixed_lane(int lane) const;
+
+  // --- locations -------------------------------------------------------------------------------
+
+  /// Where the running value of a rank's chunk is.
+  [[nodiscard]] Location cur(int rank, int chunk) const;
+  [[nodiscard]] Location input(int rank, int chunk) const;
+  [[nodiscard]] Location output(int rank, int chunk) const;
+  /// A new scratch slot of a rank, for chunks first .. first + count - 1.
+  [[nodiscard]] int new_slot(int rank, int first, int count) const;
+  [[nodiscard]] Location scratch(int rank, int slot, int chunk) const;
+
+  // --- ops: each is valid until the next one is made -------------------------------------------
+
+  /// Rank `at` stores `first` + `second`, two ranks' running values, as its own.
+  [[nodiscard]] Op combine(int at, int first, int second, int chunk, int count = 1) const;
+  /// Rank `to` takes over the running value of `from`; `to` executes it (a pull).
+  [[nodiscard]] Op copy(int from, int to, int chunk, int count = 1) const;
+  /// The same executed by `from` (a push).
+  [[nodiscard]] Op push(int from, int to, int chunk, int count = 1) const;
+  /// Rank `rank` stores one location's value, or the sum of two, to another.
+  [[nodiscard]] Op store(int rank, const Location& from, const Location& to, int count = 1) const;
+  [[nodiscard]] Op add(int rank, const Location& first, const Location& second, const Location& to,
+                       int count = 1) const;
+  /// Any op, of locations made by this group; `rank` executes it.
+  [[nodiscard]] Op op(int rank, std::span<const Location> sources,
+                      std::span<const Location> destinations, int count = 1) const;
+
+ private:
+  Group() = default;
+  [[nodiscard]] int global_rank(int rank) const {
+    return (*members_)[static_cast<std::size_t>(rank)];
+  }
+  [[nodiscard]] int global_chunk(int chunk) const { return first_chunk_ + chunk * unit_; }
+  [[nodiscard]] Op finish(int rank, int count) const;
+
+  Builder* builder_ = nullptr;
+  std::shared_ptr<const std::vector<int>> members_;
+  int first_chunk_ = 0;  // of the request
+  int chunks_ = 0;       // as numbered here
+  int unit_ = 1;         // chunks of the request in one of these
+  int lane_ = 0;
+  bool lane_fixed_ = false;
+};
+
+}  // namespace ringside

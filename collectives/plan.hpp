@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+/// The plan: what an algorithm writes and everything else reads.
+///
+/// A plan is a list of ops over chunks, for all ranks at once. **Its meaning is running the ops one
+/// after another in listed order**; whatever runs it otherwise (threads, devices, slices) must keep
+/// the order of any two ops that conflict (one writes a location that the other touches), and of
+/// nothing else. Those edges are derived (dependencies.hpp), never written.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ringside/collectives/layout.hpp"
+#include "ringside/collectives/request.hpp"
+
+namespace ringside {
+
+/// Where a piece of data lies: a chunk in a rank's input or output, or in one of its scratch slots.
+struct Location {
+  int rank = 0;
+  Buffer buffer = Buffer::input;
+  int slot = 0;  ///< scratch: which slot of the rank; 0 elsewhere
+  int chunk = 0;
+
+  bool operator==(const Location&) const = default;
+};
+
+/// An op: rank `rank`, in its lane `lane`, reads the sources (k >= 1), folds them left to right and
+/// stores the value to the destinations (m >= 1), for `count` consecutive chunks from the one that
+/// the locations name. All locations of an op name the same chunk. k = 1 is a copy (m > 1: a
+/// multicast), k > 1 a reduction; a destination may be any of the sources. At least one location is
+/// the executing rank's: whether data are pushed or pulled is the choice of that rank.
+///
+/// A view: the spans belong to whoever made it (a Plan, or a Builder until its next op).
+struct Op {
+  int rank = 0;
+  int lane = 0;
+  int count = 1;
+  std::span<const Location> sources;
+  std::span<const Location> destinations;
+
+  [[nodiscard]] int chunk() const { return sources.front().chunk; }
+};
+
+/// Scratch of a rank: room for `chunk_count` chunks from `first_chunk`, each as long as the data
+/// chunk of that number.
+struct ScratchSlot {
+  enum class Place : std::uint8_t {
+    device,  ///< the rank's own memory (on the host executor: any memory)
+    host,    ///< pinned host memory, which every device reaches
+  };
+  int first_chunk = 0;
+  int chunk_count = 1;
+  Place place = Place::device;
+
+  bool operator==(const ScratchSlot&) const = default;
+};
+
+/// How the data are cut and how much of it may be under way. Cutting in chunks decides bits (chunks
+/// take different routes); slices, lanes and depth never do.
+struct Shape {
+  int chunks_per_block = 1;
+  int lanes = 1;   ///< queues of a rank; a lane runs its ops in order, slice after slice
+  int slices = 1;  ///< every chunk is cut in so many slices, which pipeline
+  int depth = 1;  ///< slices that scratch holds at a time: slice s waits for the users of s - depth
+
+  bool operator==(const Shape&) const = default;
+};
+
+class Plan {
+ public:
+  Plan(Request request, Shape shape, std::string spec);
+
+  [[nodiscard]] const Request& request() const { return request_; }
+  [[nodiscard]] const Shape& shape() const { return shape_; }
+  /// Where it came from: an algorithm's canonical spec string, or a file's words.
+  [[nodiscard]] const std::string& spec() const { return spec_; }
+
+  [[nodiscard]] int ranks() const { return request_.ranks; }
+  /// Chunks of the whole request.
+  [[nodiscard]] int chunks() const { return block_count(request_) * shape_.chunks_per_block; }
+  [[nodiscard]] int block_of(int chunk) const { return chunk / shape_.chunks_per_block; }
+
+  [[nodiscard]] std::size_t size() const { return ops_.size(); }
+  [[nodiscard]] Op op(std::size_t index) const;
+
+  [[nodiscard]] std::span<const ScratchSlot> scratch(int rank) const {
+    return scratch_.at(static_cast<std::size_t>(rank));
+  }
+  [[nodiscard]] bool uses_scratch() const;
+
+  /// Adds an op at the end of the list (the spans are copied).
+  void append(const Op& op);
+  /// Gives a rank one more scratch slot and returns its number.
+  int add_slot(int rank, const ScratchSlot& slot);
+  /// The same plan under another cut of lanes, slices and depth is not a new algorithm.
+  void set_spec(std::string spec) { spec_ = std::move(spec); }
+
+  /// 64-bit FNV-1a of everything but the spec: two ranks that hold equal hashes run the same plan.
+  [[nodiscard]] std::uint64_t hash() const;
+
+ private:
+  struct Record {
+    int rank, lane, count;
+    std::uint32_t first_location, sources, destinations;
+  };
+  Request request_;
+  Shape shape_;
+  std::string spec_;
+  std::vector<std::vector<ScratchSlot>> scratch_;
+  std::vector<Record> ops_;
+  std::vector<Location> locations_;
+};
+
+/// What is wrong with a plan: one line, and where.
+struct Fault {
+  std::string message;              ///< names op, rank and chunk
+  std::optional<std::size_t> op{};  ///< the op to blame, where one can be
+  int rank = 0;
+  int chunk = 0;
+};
+
+/// The first thing that is not well formed. Well formed: ranks, lanes, chunks and slots exist, the
+/// buffers hold the chunks, all locations of an op name one chunk, no destination twice, and the
+/// executing rank has a part in it. Says nothing about what the plan computes.
+[[nodiscard]] std::optional<Fault> structure_fault(const Plan& plan);
+
+/// Throws Error(bad_input) with structure_fault's message, rank and op, if there is one.
+void check_structure(const Plan& plan);
+
+/// "output[3] of rank 2", for messages.
+[[nodiscard]] std::string describe(const Location& location);
+/// "op 12 (rank 3: output[1] of rank 3 <- output[1] of rank 2 + input[1] of rank 3)".
+[[nodiscard]] std::string describe(const Plan& plan, std::size_t op);
+
+/// Numbers the distinct memory cells of a plan, a cell being one chunk's worth of memory, with the
+/// aliasing of the placement applied: two locations have the same cell exactly if they are the same
+/// memory. Requires a well-formed plan.
+class Cells {
+ public:
+  explicit Cells(const Plan& plan);
+
+  [[nodiscard]] std::size_t size() const { return size_; }
+  /// The cell of the `offset`-th chunk from the location's.
+  [[nodiscard]] std::size_t at(const Location& location, int offset = 0) const;
+  /// Cells below this number are of inputs and outputs, the others of scratch.
+  [[nodiscard]] std::size_t user_cells() const { return user_cells_; }
+  [[nodiscard]] bool is_scratch(std::size_t cell) const { return cell >= user_cells_; }
+
+ private:
+  std::size_t chunks_;
+  bool in_place_;
+  std::size_t user_cells_;
+  std::size_t size_;
+  std::vector<std::vector<std::size_t>> slot_first_;  // [rank][slot]: cell of chunk 0, may wrap
+};
+
+}  // namespace ringside

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#include "ringside/collectives/plan_cache.hpp"
+
+#include "ringside/collectives/algorithm.hpp"
+#include "ringside/collectives/prover.hpp"
+
+namespace ringside {
+namespace {
+
+std::shared_ptr<const CompiledPlan> compile(std::string_view spec, const Request& request) {
+  auto plan = make_plan(spec, request);
+  require_proof(plan, false);
+  auto schedule = make_schedule(plan);
+  const auto hash = plan.hash();
+  return std::make_shared<const CompiledPlan>(
+      CompiledPlan{std::move(plan), std::move(schedule), hash});
+}
+
+}  // namespace
+
+std::shared_ptr<const CompiledPlan> PlanCache::get(std::string_view spec, const Request& request) {
+  Key key{std::string(spec), {request.collective, request.ranks, request.root, request.in_place}};
+  const std::lock_guard lock(mutex_);
+  if (const auto found = plans_.find(key); found != plans_.end()) return found->second;
+  auto compiled = compile(spec, request);
+  plans_.emplace(std::move(key), compiled);
+  return compiled;
+}
+
+}  // namespace ringside

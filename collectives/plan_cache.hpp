@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+/// Plans ready to run, made once and shared by all ranks of a world.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "ringside/collectives/dependencies.hpp"
+#include "ringside/collectives/plan.hpp"
+
+namespace ringside {
+
+/// A proven plan with its waits. Immutable, whatever the message size.
+struct CompiledPlan {
+  Plan plan;
+  Schedule schedule;
+  std::uint64_t hash = 0;
+};
+
+/// Finds or makes the compiled plan of a spec. Thread-safe: the first rank to ask makes it, the
+/// others wait for that. Plans are kept as long as the cache: peers may name a plan in a message
+/// after the rank that ran it has gone.
+class PlanCache {
+ public:
+  /// Throws Error(bad_input) or Error(unsupported) for the spec, and Error(bad_input) with the
+  /// prover's words for an algorithm that is wrong: nothing unproven runs.
+  std::shared_ptr<const CompiledPlan> get(std::string_view spec, const Request& request);
+
+ private:
+  using Key = std::pair<std::string, std::tuple<Collective, int, int, bool>>;
+  std::mutex mutex_;
+  std::map<Key, std::shared_ptr<const CompiledPlan>> plans_;
+};
+
+}  // namespace ringside

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#include "ringside/collectives/request.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "ringside/base/error.hpp"
+
+namespace ringside {
+namespace {
+
+constexpr std::array<std::string_view, 9> names = {"all_reduce", "reduce_scatter", "all_gather",
+                                                   "broadcast",  "reduce",         "gather",
+                                                   "scatter",    "all_to_all",     "barrier"};
+
+}  // namespace
+
+std::string_view to_string(Collective collective) {
+  return names.at(static_cast<std::size_t>(collective));
+}
+
+std::optional<Collective> parse_collective(std::string_view name) {
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (names[i] == name) return static_cast<Collective>(i);
+  return std::nullopt;
+}
+
+void validate(const Request& request) {
+  if (request.ranks < 1 || request.ranks > max_ranks)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{} ranks asked for: 1 to {} are possible", request.ranks, max_ranks));
+  if (request.root < 0 || request.root >= request.ranks)
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("root {} is not a rank: there are {} ranks", request.root, request.ranks));
+  if (request.in_place && request.collective == Collective::all_to_all)
+    throw Error(ErrorCode::invalid_argument, "all_to_all cannot be in place");
+}
+
+}  // namespace ringside

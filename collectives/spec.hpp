@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+/// Spec strings: the one way to name an algorithm with its parameters.
+///
+///     ring
+///     ring:order=0-1-3-2,slices=8
+///     hierarchical:groups=0-1/2-3,inner=two_shot,outer=(ring:order=1-0)
+///
+/// A value that contains a comma stands in parentheses.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace ringside {
+
+struct Spec {
+  std::string name;
+  std::vector<std::pair<std::string, std::string>> parameters;  ///< in the order given
+
+  bool operator==(const Spec&) const = default;
+};
+
+/// Throws Error(bad_input) with the place of the mistake; a parameter may be given only once.
+[[nodiscard]] Spec parse_spec(std::string_view text);
+[[nodiscard]] std::string to_string(const Spec& spec);
+
+/// Splits "ring:slices=8,order=1-0,two_shot" into its specs: a comma before `name=` continues a
+/// spec, any other begins the next. Throws Error(bad_input).
+[[nodiscard]] std::vector<std::string> split_specs(std::string_view text);
+
+/// A parameter that an algorithm takes, as `ringside algorithms` lists it.
+struct ParameterInfo {
+  std::string name;
+  std::string default_text;
+  std::string meaning;
+};
+
+/// The parameters of one spec, read typed. Every reader throws Error(bad_input) that quotes the
+/// spec, the parameter and what was expected.
+class Parameters {
+ public:
+  explicit Parameters(Spec spec) : spec_(std::move(spec)) {}
+
+  [[nodiscard]] const Spec& spec() const { return spec_; }
+
+  [[nodiscard]] int integer(std::string_view name, int absent, int least, int most) const;
+  [[nodiscard]] std::string choice(std::string_view name, std::span<const std::string_view> allowed,
+                                   std::string_view absent) const;
+  /// A permutation of 0..ranks-1 written 0-1-3-2; absent: 0, 1, ..., ranks-1.
+  [[nodiscard]] std::vector<int> order(std::string_view name, int ranks) const;
+  /// A partition of 0..ranks-1 written 0-1/2-3; absent: empty.
+  [[nodiscard]] std::vector<std::vector<int>> groups(std::string_view name, int ranks) const;
+  /// Another spec, with or without parentheses.
+  [[nodiscard]] Spec spec(std::string_view name, std::string_view absent) const;
+
+ private:
+  [[nodiscard]] const std::string* find(std::string_view name) const;
+  [[noreturn]] void reject(std::string_view name, const std::string& why) const;
+  Spec spec_;
+};
+
+}  // namespace ringside
