@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+/// A rank of the host executor: enter, ops, leave, on the caller's thread.
+///
+/// *Enter* publishes {call number, signature, addresses} and waits for everybody's; if the
+/// signatures differ, every rank sees so before any buffer was touched, and throws. *Ops*: each
+/// lane of the rank is a queue of steps; a step waits for the progress of other streams, folds, and
+/// counts itself done. *Leave* waits for the last step of others that touches this rank's buffers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ringside/collectives/call.hpp"
+#include "ringside/collectives/executors/host/program.hpp"
+#include "ringside/collectives/executors/host/shared.hpp"
+#include "ringside/collectives/executors/host/waiting.hpp"
+
+namespace ringside::host {
+
+class HostCommunicator final : public Communicator::Implementation {
+ public:
+  HostCommunicator(std::shared_ptr<Shared> shared, int rank);
+
+  [[nodiscard]] int rank() const override { return rank_; }
+  [[nodiscard]] int size() const override { return shared_->ranks(); }
+  void run(const Call& call) override;
+  [[nodiscard]] std::string spec_for(const Request& request, std::size_t bytes,
+                                     const CallOptions& options) const override;
+  void abort(const std::string& why) override;
+
+ private:
+  /// What a program was bound for.
+  struct ProgramKey {
+    Request request;
+    std::string spec;
+    std::vector<std::size_t> block_elements;
+    std::size_t element_bytes = 0;
+  };
+  struct CachedProgram {
+    ProgramKey key;
+    std::shared_ptr<const Program> program;
+  };
+
+  std::shared_ptr<const Program> program_for(const Call& call);
+
+  void enter(const Call& call, const Program& program, const WaitPolicy& policy);
+  void await_entries(const Call& call, const WaitPolicy& policy);
+  void compare_signatures();
+  void collect_addresses();
+
+  void run_single_lane(const Call& call, const Program& program, const WaitPolicy& policy);
+  void run_lanes(const Call& call, const Program& program, const WaitPolicy& policy);
+  void execute(const Call& call, const Program& program, const Step& step);
+  void leave(const Call& call, const Program& program, const WaitPolicy& policy);
+
+  [[nodiscard]] bool reached(const BoundWait& wait) const;
+  [[nodiscard]] const BoundWait* first_unreached(const Program& program, const Step& step) const;
+  void await(const BoundWait& wait, const Call& call, const Program& program,
+             const WaitPolicy& policy);
+  [[noreturn]] void fail(const Error& cause);
+  [[noreturn]] void fail_waiting_for(const BoundWait& wait, const Call& call,
+                                     const Program& program, const WaitPolicy& policy);
+
+  std::shared_ptr<Shared> shared_;
+  int rank_;
+  WaitPolicy policy_;
+  std::string default_spec_;    // the option `algorithm`
+  std::size_t streaming_from_;  // bytes a call moves from which stores bypass the caches
+  std::uint64_t call_ = 0;      // number of the call under way
+  int lanes_ = 1;               // of its plan
+  bool stream_ = false;         // whether its stores may bypass the caches
+
+  std::vector<CachedProgram> programs_;  // most recently used first
+  std::vector<std::byte*> bases_;        // by base_index
+  std::vector<const std::byte*> sources_;
+  std::vector<std::byte*> destinations_;
+  std::vector<std::uint32_t> next_step_;  // per lane
+};
+
+}  // namespace ringside::host

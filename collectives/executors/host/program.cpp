@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#include "ringside/collectives/executors/host/program.hpp"
+
+#include "ringside/collectives/binding.hpp"
+
+namespace ringside::host {
+namespace {
+
+class Binder {
+ public:
+  Binder(const CompiledPlan& compiled, std::span<const std::size_t> block_elements,
+         std::size_t element_bytes, Program& program)
+      : plan_(compiled.plan),
+        schedule_(compiled.schedule),
+        binding_(compiled.plan, block_elements),
+        element_bytes_(element_bytes),
+        program_(program) {}
+
+  void bind(int rank) {
+    const int slices = plan_.shape().slices;
+    for (int lane = 0; lane < schedule_.lanes; ++lane) {
+      const auto& ops = schedule_.streams[stream_of(rank, lane)];
+      auto& steps = program_.lanes.emplace_back();
+      steps.reserve(ops.size() * static_cast<std::size_t>(slices));
+      for (int slice = 0; slice < slices; ++slice)
+        for (const int op : ops) steps.push_back(step(op, slice));
+    }
+    for (const Wait& wait : schedule_.leave_waits[static_cast<std::size_t>(rank)])
+      program_.leave_waits.push_back(bound(wait, slices - 1));
+    program_.scratch_bytes = binding_.length(rank, Buffer::scratch) * element_bytes_;
+  }
+
+ private:
+  [[nodiscard]] std::size_t stream_of(int rank, int lane) const {
+    return static_cast<std::size_t>(rank) * static_cast<std::size_t>(schedule_.lanes) +
+           static_cast<std::size_t>(lane);
+  }
+
+  /// Progress counts finished steps: all of the earlier slices, then those up to the position.
+  [[nodiscard]] BoundWait bound(const Wait& wait, int slice) const {
+    const auto length = schedule_.streams[static_cast<std::size_t>(wait.stream)].size();
+    return {static_cast<std::uint32_t>(wait.stream),
+            static_cast<std::uint32_t>(static_cast<std::size_t>(slice - wait.lag) * length +
+                                       static_cast<std::size_t>(wait.position) + 1)};
+  }
+
+  Step step(int op, int slice) {
+    const Op view = plan_.op(static_cast<std::size_t>(op));
+    Step step{.first_wait = static_cast<std::uint32_t>(program_.waits.size()),
+              .first_run = static_cast<std::uint32_t>(program_.runs.size()),
+              .sources = static_cast<std::uint32_t>(view.sources.size()),
+              .destinations = static_cast<std::uint32_t>(view.destinations.size()),
+              .op = static_cast<std::uint32_t>(op)};
+    for (const Wait& wait : schedule_.waits(op))
+      if (wait.lag <= slice) program_.waits.push_back(bound(wait, slice));
+    for (int offset = 0; offset < view.count; ++offset) add_run(view, offset, slice, step);
+    step.waits = static_cast<std::uint32_t>(program_.waits.size()) - step.first_wait;
+    step.runs = static_cast<std::uint32_t>(program_.runs.size()) - step.first_run;
+    return step;
+  }
+
+  void add_run(const Op& view, int offset, int slice, const Step& step) {
+    const std::size_t elements = binding_.extent(view.sources.front(), offset, slice).length;
+    if (elements == 0) return;
+    const auto first = static_cast<std::uint32_t>(program_.addresses.size());
+    const auto add = [&](const Location& location) {
+      program_.addresses.push_back(
+          {base_index(location.rank, location.buffer),
+           binding_.extent(location, offset, slice).offset * element_bytes_});
+    };
+    for (const auto& source : view.sources) add(source);
+    for (const auto& destination : view.destinations) add(destination);
+    if (program_.runs.size() > step.first_run && continues(program_.runs.back(), first)) {
+      program_.runs.back().elements += elements;
+      program_.addresses.resize(first);
+    } else {
+      program_.runs.push_back({elements, first});
+    }
+  }
+
+  /// True if every address from `first` is where the run before it ends.
+  [[nodiscard]] bool continues(const Run& run, std::uint32_t first) const {
+    const std::size_t bytes = run.elements * element_bytes_;
+    for (std::size_t i = 0; first + i < program_.addresses.size(); ++i)
+      if (program_.addresses[first + i].offset !=
+          program_.addresses[run.first_address + i].offset + bytes)
+        return false;
+    return true;
+  }
+
+  const Plan& plan_;
+  const Schedule& schedule_;
+  Binding binding_;
+  std::size_t element_bytes_;
+  Program& program_;
+};
+
+}  // namespace
+
+Program Program::bind(std::shared_ptr<const CompiledPlan> compiled, int rank,
+                      std::span<const std::size_t> block_elements, std::size_t element_bytes) {
+  Program program;
+  program.compiled = std::move(compiled);
+  Binder(*program.compiled, block_elements, element_bytes, program).bind(rank);
+  return program;
+}
+
+}  // namespace ringside::host

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+/// A compiled plan bound to one rank and one message size: flat lists of waits and addresses that
+/// the rank's thread runs through.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "ringside/collectives/plan_cache.hpp"
+
+namespace ringside::host {
+
+/// "The stream's progress in this call must have reached `value`."
+struct BoundWait {
+  std::uint32_t stream = 0;
+  std::uint32_t value = 0;
+};
+
+/// Where a run begins: a base address of the call (see `base_index`) and an offset in bytes.
+struct Address {
+  std::uint32_t base = 0;
+  std::size_t offset = 0;
+};
+
+/// Contiguous elements at all of an op's locations.
+struct Run {
+  std::size_t elements = 0;
+  std::uint32_t first_address = 0;  ///< sources, then destinations
+};
+
+/// One slice of one op.
+struct Step {
+  std::uint32_t first_wait = 0, waits = 0;
+  std::uint32_t first_run = 0, runs = 0;
+  std::uint32_t sources = 0, destinations = 0;
+  std::uint32_t op = 0;  ///< index in the plan
+};
+
+/// Number of a rank's buffer among the base addresses of a call.
+[[nodiscard]] inline std::uint32_t base_index(int rank, Buffer buffer) {
+  return static_cast<std::uint32_t>(rank) * 3 + static_cast<std::uint32_t>(buffer);
+}
+
+struct Program {
+  std::shared_ptr<const CompiledPlan> compiled;
+  std::vector<std::vector<Step>> lanes;  ///< slice after slice, in listed order
+  std::vector<BoundWait> waits;
+  std::vector<Run> runs;
+  std::vector<Address> addresses;
+  std::vector<BoundWait> leave_waits;
+  std::size_t scratch_bytes = 0;  ///< of this rank
+
+  [[nodiscard]] static Program bind(std::shared_ptr<const CompiledPlan> compiled, int rank,
+                                    std::span<const std::size_t> block_elements,
+                                    std::size_t element_bytes);
+};
+
+}  // namespace ringside::host

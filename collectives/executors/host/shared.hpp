@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+/// What the ranks of a host communicator share: who has entered which call with what, how far each
+/// stream has come, and whether the communicator has failed.
+///
+/// Calls are numbered from 1. Everything is monotone and nothing is reset: a stream's progress is
+/// (call << 32) + finished steps of that call.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "ringside/base/error.hpp"
+#include "ringside/collectives/executors/host/signature.hpp"
+#include "ringside/collectives/plan_cache.hpp"
+
+namespace ringside::host {
+
+/// Two lines: adjacent ones are fetched in pairs.
+inline constexpr std::size_t line = 128;
+
+/// What a rank publishes when it enters a call.
+struct alignas(line) Entry {
+  std::atomic<std::uint64_t> call{0};  ///< stored last, with release
+  Signature signature;
+  const std::byte* input = nullptr;
+  std::byte* output = nullptr;
+  std::byte* scratch = nullptr;
+};
+
+struct alignas(line) Progress {
+  std::atomic<std::uint64_t> done{0};
+};
+
+[[nodiscard]] constexpr std::uint64_t progress(std::uint64_t call, std::uint32_t steps) {
+  return (call << 32) + steps;
+}
+
+/// The first cause of a communicator's failure; later ones are ignored.
+class Failure {
+ public:
+  /// Polled by whoever waits.
+  [[nodiscard]] const std::atomic<bool>& flag() const { return failed_; }
+  void set(const Error& cause);
+  /// For calls under way: the cause itself, as seen by `rank`.
+  [[noreturn]] void throw_cause(int rank) const;
+  /// For later calls: `failed`, with the cause in words. Returns if there is none.
+  void throw_if_set(int rank) const;
+
+ private:
+  std::atomic<bool> failed_{false};
+  mutable std::mutex mutex_;
+  std::optional<Error> cause_;
+};
+
+class Shared {
+ public:
+  Shared(int ranks, PlanCache& plans);
+
+  [[nodiscard]] int ranks() const { return static_cast<int>(entries_.size()); }
+  [[nodiscard]] PlanCache& plans() { return plans_; }
+  [[nodiscard]] Failure& failure() { return failure_; }
+
+  /// Where a rank publishes its entry of a call. Two suffice: who enters call i has left i - 1,
+  /// which all had entered, so all have left i - 2.
+  [[nodiscard]] Entry& entry(int rank, std::uint64_t call) {
+    return entries_[static_cast<std::size_t>(rank)][call & 1];
+  }
+
+  /// Progress of every stream; made for the most lanes that a plan may have.
+  [[nodiscard]] Progress& progress_of(int rank, int lane) {
+    return progress_[static_cast<std::size_t>(rank) * most_lanes + static_cast<std::size_t>(lane)];
+  }
+
+  /// Scratch of a rank for a call, at least `bytes` long; to be asked for by that rank, before it
+  /// enters. It is kept here because peers may still read it when the rank has left its last call.
+  /// Two arenas suffice, as two entries do.
+  [[nodiscard]] std::byte* scratch(int rank, std::uint64_t call, std::size_t bytes);
+
+  /// A rank that has returned from World::run will never enter anything again.
+  void set_gone(int rank) { gone_[static_cast<std::size_t>(rank)].store(true); }
+  [[nodiscard]] bool gone(int rank) const { return gone_[static_cast<std::size_t>(rank)].load(); }
+
+  static constexpr std::size_t most_lanes = 16;
+
+ private:
+  PlanCache& plans_;
+  Failure failure_;
+  std::vector<std::array<Entry, 2>> entries_;
+  std::vector<Progress> progress_;
+  std::vector<std::array<std::vector<std::byte>, 2>> scratch_;
+  std::vector<std::atomic<bool>> gone_;
+};
+
+}  // namespace ringside::host

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#include "ringside/collectives/executors/host/signature.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+
+namespace ringside::host {
+namespace {
+
+std::uint64_t hash_of(std::span<const std::size_t> lengths) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a, a word at a time
+  for (const auto length : lengths) hash = (hash ^ length) * 0x100000001b3ULL;
+  return hash;
+}
+
+const char* placement(const Signature& signature) {
+  return signature.in_place ? "in place" : "out of place";
+}
+
+}  // namespace
+
+Signature Signature::of(const Call& call, std::uint64_t plan_hash, const char* spec) {
+  Signature signature{.collective = call.collective,
+                      .type = call.type,
+                      .op = call.op,
+                      .root = call.root,
+                      .in_place = call.in_place,
+                      .blocks_hash = hash_of(call.block_elements),
+                      .plan_hash = plan_hash,
+                      .spec = spec};
+  for (const auto length : call.block_elements) signature.elements += length;
+  if (call.op == ReduceOp::premul_sum) signature.scalar = call.options->scalar;
+  return signature;
+}
+
+bool agree(const Signature& a, const Signature& b) {
+  return a.collective == b.collective && a.type == b.type && a.op == b.op && a.root == b.root &&
+         a.in_place == b.in_place && a.elements == b.elements && a.blocks_hash == b.blocks_hash &&
+         std::bit_cast<std::uint64_t>(a.scalar) == std::bit_cast<std::uint64_t>(b.scalar) &&
+         a.plan_hash == b.plan_hash;
+}
+
+std::string differences(const Signature& a, const Signature& b) {
+  std::string text;
+  const auto add = [&](bool differs, const char* what, const auto& mine, const auto& theirs) {
+    if (differs)
+      text += fmt::format("{}{} ({} and {})", text.empty() ? "" : ", ", what, mine, theirs);
+  };
+  add(a.collective != b.collective, "collective", to_string(a.collective), to_string(b.collective));
+  add(a.elements != b.elements, "elements", a.elements, b.elements);
+  if (a.elements == b.elements && a.blocks_hash != b.blocks_hash)
+    text += text.empty() ? "block lengths" : ", block lengths";
+  add(a.type != b.type, "type", to_string(a.type), to_string(b.type));
+  add(a.op != b.op, "operator", to_string(a.op), to_string(b.op));
+  add(a.root != b.root, "root", a.root, b.root);
+  add(a.in_place != b.in_place, "placement", placement(a), placement(b));
+  add(std::bit_cast<std::uint64_t>(a.scalar) != std::bit_cast<std::uint64_t>(b.scalar), "scalar",
+      a.scalar, b.scalar);
+  // The placement is part of the plan: that alone is no different algorithm.
+  if (a.plan_hash != b.plan_hash && (text.empty() || std::string_view(a.spec) != b.spec))
+    add(true, "algorithm", a.spec, b.spec);
+  return text;
+}
+
+std::string describe(const Signature& signature) {
+  return fmt::format("{} of {} {}, {}, {}, {}", to_string(signature.collective), signature.elements,
+                     to_string(signature.type), to_string(signature.op), placement(signature),
+                     signature.spec);
+}
+
+}  // namespace ringside::host

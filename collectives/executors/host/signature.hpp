@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+/// What all ranks of a call must agree on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "ringside/collectives/call.hpp"
+
+namespace ringside::host {
+
+struct Signature {
+  Collective collective = Collective::all_reduce;
+  ElementType type = ElementType::float32;
+  ReduceOp op = ReduceOp::sum;
+  int root = 0;
+  bool in_place = false;
+  std::size_t elements = 0;       ///< of all blocks together
+  std::uint64_t blocks_hash = 0;  ///< of their single lengths
+  double scalar = 1.0;            ///< premul_sum; 1 for other operators
+  std::uint64_t plan_hash = 0;    ///< algorithm, chunks, slices, lanes
+  const char* spec = "";          ///< for messages; lives as long as the call
+
+  /// The signature of a call that runs the plan of this hash and spec.
+  [[nodiscard]] static Signature of(const Call& call, std::uint64_t plan_hash, const char* spec);
+};
+
+/// True if two ranks made the same call (the spec's wording may differ).
+[[nodiscard]] bool agree(const Signature& a, const Signature& b);
+
+/// What differs, as "elements (100 and 128), operator (sum and max)".
+[[nodiscard]] std::string differences(const Signature& a, const Signature& b);
+
+/// "all_reduce of 100 float32, sum, in place, ring".
+[[nodiscard]] std::string describe(const Signature& signature);
+
+}  // namespace ringside::host

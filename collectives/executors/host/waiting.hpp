@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+/// How a rank waits for another: it spins where every rank has a core, then yields, then sleeps.
+///
+/// Sleeping is by time, not by being woken: a waker would have to look for sleepers after every op,
+/// which costs the fast path a full fence. A sleep lasts a sixteenth of the wait so far (at least
+/// 20 us, at most 1 ms), so it adds at most that share to a long wait, and a wait over 10 ms costs
+/// well under 1 % of a core.
+#pragma once
+
+#include <atomic>
+
+#include "ringside/base/clock.hpp"
+#include "ringside/base/threads.hpp"
+
+namespace ringside::host {
+
+struct WaitPolicy {
+  int spins = 0;                ///< polls before the first yield
+  Seconds sleep_after{100e-6};  ///< yields until then
+  Seconds limit{300};
+
+  /// By the options `spin`, `sleep_after` and `timeout`, for `ranks` threads on the allowed cores.
+  [[nodiscard]] static WaitPolicy for_threads(int ranks);
+};
+
+enum class WaitResult { ready, timed_out, failed };
+
+/// The slow part of a wait: yields or sleeps, by the time since it was made.
+class Backoff {
+ public:
+  explicit Backoff(const WaitPolicy& policy) : policy_(policy) {}
+  /// Gives the core away once. False when the limit has passed.
+  bool pause();
+
+ private:
+  const WaitPolicy& policy_;
+  Stopwatch since_;
+};
+
+/// Polls `ready()` until it is true, the limit passes, or `failed` is set.
+template <class Ready>
+WaitResult wait_until(Ready&& ready, const WaitPolicy& policy, const std::atomic<bool>& failed) {
+  if (ready()) return WaitResult::ready;
+  for (int i = 0; i < policy.spins; ++i) {
+    cpu_relax();
+    if (ready()) return WaitResult::ready;
+  }
+  Backoff backoff(policy);
+  while (!ready()) {
+    if (failed.load(std::memory_order_relaxed)) return WaitResult::failed;
+    if (!backoff.pause()) return ready() ? WaitResult::ready : WaitResult::timed_out;
+  }
+  return WaitResult::ready;
+}
+
+}  // namespace ringside::host

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#include "ringside/collectives/world.hpp"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "ringside/base/error.hpp"
+#include "ringside/base/threads.hpp"
+#include "ringside/collectives/executors/host/communicator.hpp"
+#include "ringside/collectives/executors/host/shared.hpp"
+#include "ringside/collectives/plan_cache.hpp"
+
+namespace ringside {
+namespace {
+
+constexpr int most_threads = 1024;
+
+std::string words_of(const std::exception_ptr& exception) {
+  try {
+    std::rethrow_exception(exception);
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "something that is no std::exception";
+  }
+}
+
+}  // namespace
+
+class World::Implementation {
+ public:
+  explicit Implementation(int ranks) : ranks_(ranks) {}
+
+  [[nodiscard]] int size() const { return ranks_; }
+
+  void run(const std::function<void(Communicator&)>& body) {
+    const auto shared = std::make_shared<host::Shared>(ranks_, plans_);
+    std::mutex mutex;
+    std::exception_ptr first;
+
+    const auto run_rank = [&](int rank) {
+      name_current_thread(fmt::format("rank {}", rank));
+      try {
+        Communicator communicator(std::make_unique<host::HostCommunicator>(shared, rank));
+        body(communicator);
+      } catch (...) {
+        const auto exception = std::current_exception();
+        {
+          const std::lock_guard lock(mutex);
+          if (!first) first = exception;
+        }
+        shared->failure().set(Error(
+            ErrorCode::aborted, fmt::format("rank {} ended with: {}", rank, words_of(exception))));
+      }
+      shared->set_gone(rank);
+    };
+
+    std::vector<std::jthread> threads;
+    threads.reserve(static_cast<std::size_t>(ranks_));
+    try {
+      for (int rank = 0; rank < ranks_; ++rank) threads.emplace_back(run_rank, rank);
+    } catch (const std::system_error& error) {
+      const Error cause(ErrorCode::io, fmt::format("cannot start a thread for rank {}: {}",
+                                                   threads.size(), error.what()));
+      shared->failure().set(cause);
+      threads.clear();  // joins
+      throw cause;
+    }
+    threads.clear();
+    if (first) std::rethrow_exception(first);
+  }
+
+ private:
+  int ranks_;
+  PlanCache plans_;
+};
+
+World::World(std::unique_ptr<Implementation> implementation)
+    : implementation_(std::move(implementation)) {}
+World::World(World&&) noexcept = default;
+World& World::operator=(World&&) noexcept = default;
+World::~World() = default;
+
+World World::threads(int ranks) {
+  if (ranks < 1 || ranks > most_threads)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("a world of {} threads: 1 to {} are possible", ranks, most_threads));
+  return World(std::make_unique<Implementation>(ranks));
+}
+
+int World::size() const { return implementation_->size(); }
+
+void World::run(const std::function<void(Communicator&)>& body) { implementation_->run(body); }
+
+}  // namespace ringside

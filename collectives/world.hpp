@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+/// The ranks that work together, and how they are started.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "ringside/collectives/communicator.hpp"
+
+namespace ringside {
+
+/// All ranks of a job.
+class World {
+ public:
+  /// `ranks` threads of this process (1 to 1024; they may outnumber the cores).
+  [[nodiscard]] static World threads(int ranks);
+
+  World(World&&) noexcept;
+  World& operator=(World&&) noexcept;
+  ~World();
+
+  [[nodiscard]] int size() const;
+
+  /// Runs `body` once per rank, each on a thread of its own, and returns when all have. May be
+  /// called again, one call at a time; a new run begins with a new communicator. If bodies throw,
+  /// the communicator is aborted, so that nobody waits for the missing rank, and the exception that
+  /// came first is rethrown.
+  void run(const std::function<void(Communicator&)>& body);
+
+ private:
+  class Implementation;
+  explicit World(std::unique_ptr<Implementation> implementation);
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace ringside
