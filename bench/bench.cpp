@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#include "ringside/bench/bench.hpp"
+
+#include "ringside/bench/json_report.hpp"
+#include "ringside/bench/nccl_tests_text.hpp"
+#include "ringside/bench/progress.hpp"
+#include "ringside/bench/summary.hpp"
+#include "ringside/bench/sweep.hpp"
+#include "ringside/bench/table.hpp"
+
+namespace ringside::bench {
+namespace {
+
+/// Text whose rows appear as they are measured: for one algorithm, nothing comes in between.
+class StreamingText {
+ public:
+  StreamingText(const BenchRequest& request, const Output& output)
+      : request_(request), output_(output), machine_(read_machine()) {}
+
+  void row(const Series& series, const Row& row) {
+    if (series.rows.size() == 1) {
+      Report so_far;
+      so_far.request = request_;
+      so_far.machine = machine_;
+      output_.print(text_header(so_far, series));
+    }
+    output_.print(text_row(series, row));
+  }
+
+ private:
+  const BenchRequest& request_;
+  const Output& output_;
+  Machine machine_;
+};
+
+}  // namespace
+
+int run_bench(const BenchRequest& request, const Output& output) {
+  const bool streams =
+      output.format == Format::text && request.algorithms.size() == 1 && !request.compare_openmpi;
+  Progress progress;
+  StreamingText stream(request, output);
+  const auto print = [&](std::string_view text) {
+    progress.erase();
+    output.print(text);
+  };
+
+  SweepListener listener;
+  listener.progress = [&](std::size_t done, std::size_t total, const std::string& what) {
+    progress.show(done, total, what);
+  };
+  bool titled = false;
+  if (streams)
+    listener.row = [&](const Series& series, const Row& row) {
+      progress.erase();
+      stream.row(series, row);
+    };
+  if (output.format == Format::text || output.format == Format::table)
+    listener.group = [&](const Report& report, std::size_t first) {
+      if (output.format == Format::table) {
+        if (!titled) print(table_title(report)), print("\n");
+        titled = true;
+        print(tables(report, first));
+        return;
+      }
+      for (std::size_t i = first; i < report.series.size(); ++i)
+        print(streams ? text_footer(report.series[i]) : text_block(report, report.series[i]));
+    };
+
+  const Report report = run_sweep(request, listener);
+  switch (output.format) {
+    case Format::json:
+      print(json_report(report, output.summary));
+      break;
+    case Format::csv:
+      print(csv_report(report));
+      break;
+    case Format::text:
+    case Format::table:
+      print(skipped_lines(report));
+      if (output.format == Format::text) print(ratio_table(report));
+      if (output.summary && output.format == Format::text) print("\n");
+      if (output.summary) print(summary(report));
+      break;
+  }
+  return all_right(report) ? 0 : 1;
+}
+
+}  // namespace ringside::bench

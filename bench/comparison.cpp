@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#include "ringside/bench/comparison.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "ringside/bench/statistics.hpp"
+
+namespace ringside::bench {
+
+double speedup(const Timing& ours, const Timing& peer) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < std::min(ours.round_times.size(), peer.round_times.size()); ++i)
+    ratios.push_back(peer.round_times[i] / ours.round_times[i]);
+  return ratios.empty() ? 0 : median(ratios);
+}
+
+std::vector<Contest> contests(const Report& report) {
+  std::vector<Contest> all;
+  const auto find = [&](const Series& series, const Row& row, Placement placement) -> Contest& {
+    for (auto& contest : all)
+      if (contest.ranks == series.ranks && contest.placement == placement &&
+          contest.type == row.type && contest.op == row.op && contest.bytes == row.bytes)
+        return contest;
+    all.push_back({.ranks = series.ranks,
+                   .placement = placement,
+                   .type = row.type,
+                   .op = row.op,
+                   .bytes = row.bytes,
+                   .ours = {},
+                   .peer = std::nullopt});
+    return all.back();
+  };
+  for (const auto& series : report.series)
+    for (const auto& row : series.rows)
+      for (const auto placement : placements) {
+        const auto& timing = row.at(placement);
+        if (!timing) continue;
+        Contest& contest = find(series, row, placement);
+        if (series.peer)
+          contest.peer = {&series, &*timing};
+        else
+          contest.ours.push_back({&series, &*timing});
+      }
+  std::erase_if(all, [](const Contest& contest) { return contest.ours.empty(); });
+  for (auto& contest : all)
+    std::stable_sort(contest.ours.begin(), contest.ours.end(),
+                     [](const auto& a, const auto& b) { return a.timing->time < b.timing->time; });
+  const auto rank_order = report.request.ranks;
+  const auto key = [&](const Contest& contest) {
+    const auto place = std::find(rank_order.begin(), rank_order.end(), contest.ranks);
+    return std::make_tuple(place - rank_order.begin(), contest.type, contest.op, contest.placement,
+                           contest.bytes);
+  };
+  std::stable_sort(all.begin(), all.end(),
+                   [&](const Contest& a, const Contest& b) { return key(a) < key(b); });
+  return all;
+}
+
+}  // namespace ringside::bench

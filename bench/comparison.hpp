@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+/// Who was faster, by how much: the arithmetic behind tables, ratios and summary.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "ringside/bench/report.hpp"
+
+namespace ringside::bench {
+
+/// The median over rounds of the same-round ratio (time of `peer` / time of `ours`): above 1, ours
+/// is faster. Requires equal numbers of rounds.
+[[nodiscard]] double speedup(const Timing& ours, const Timing& peer);
+
+/// One size, type, operator and placement at one number of ranks, of all series that measured it.
+struct Contest {
+  int ranks = 1;
+  Placement placement = Placement::out_of_place;
+  ElementType type = ElementType::float32;
+  ReduceOp op = ReduceOp::sum;
+  std::uint64_t bytes = 0;
+
+  struct Entry {
+    const Series* series;
+    const Timing* timing;
+  };
+  std::vector<Entry> ours;  ///< fastest first
+  std::optional<Entry> peer;
+};
+
+/// All contests of a report, by ranks, type, operator, placement and size. Point into the report.
+[[nodiscard]] std::vector<Contest> contests(const Report& report);
+
+}  // namespace ringside::bench

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+#include "ringside/bench/json_report.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "ringside/base/json_write.hpp"
+#include "ringside/bench/comparison.hpp"
+#include "ringside/bench/summary.hpp"
+
+namespace ringside::bench {
+namespace {
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json devices(const Report& report) {
+  Json list = Json::array();
+  const auto& ranks = report.request.ranks;
+  for (int rank = 0; rank < *std::max_element(ranks.begin(), ranks.end()); ++rank)
+    list.push_back({{"rank", rank},
+                    {"group", 0},
+                    {"pid", static_cast<int>(::getpid())},
+                    {"hostname", report.machine.host_name},
+                    {"device", 0},
+                    {"device_hex", "0000:00:00"},
+                    {"device_info", report.machine.processor}});
+  return list;
+}
+
+Json config(const Report& report) {
+  const auto& request = report.request;
+  const auto& ranks = request.ranks;
+  Json config = {{"nthreads", *std::max_element(ranks.begin(), ranks.end())},
+                 {"ngpus", 1},
+                 {"ranks", ranks},
+                 {"backend", "host"},
+                 {"minimum_bytes", request.sizes.begin},
+                 {"maximum_bytes", request.sizes.end}};
+  if (request.sizes.factor > 1)
+    config["step_factor"] = request.sizes.factor;
+  else
+    config["step_bytes"] = request.sizes.step;
+  config["warmup_iters"] = request.warmup;
+  config["iterations"] = or_null(request.iterations);
+  config["time_s"] = request.iterations ? Json(nullptr) : Json(request.time.count());
+  config["rounds"] = request.rounds;
+  config["pinned"] = request.pin;
+  config["aggregated_iterations"] = 1;
+  config["validation"] = request.check ? 1 : 0;
+  config["graph"] = 0;
+  config["blocking_collectives"] = false;
+  config["per_iter_timing"] = false;
+  config["parallel_init"] = false;
+  config["devices"] = devices(report);
+  return config;
+}
+
+Json machine(const Machine& machine) {
+  return {{"processor", machine.processor},
+          {"cores", machine.cores},
+          {"allowed_cores", machine.allowed_cores},
+          {"memory_bytes", machine.memory},
+          {"kernel", machine.kernel},
+          {"compiler", machine.compiler},
+          {"reduction_kernels", machine.kernels},
+          {"version", machine.version},
+          {"source_commit", machine.source_commit}};
+}
+
+Json timing(const Series& series, const Row& row, const std::optional<Timing>& measured) {
+  if (!measured) return nullptr;
+  const auto& check = measured->check;
+  Json json = {{"time", measured->time},
+               {"alg_bw", algorithm_bandwidth(row.bytes, measured->time)},
+               {"bus_bw", bus_bandwidth(row.bytes, measured->time, series.ranks)},
+               {"nwrong", check ? Json(check->wrong) : Json(nullptr)},
+               {"median_us", measured->median},
+               {"min_us", measured->minimum},
+               {"p95_us", measured->p95},
+               {"skew_us", measured->skew},
+               {"round_times_us", measured->round_times},
+               {"iterations", measured->iterations},
+               {"calls_per_sample", measured->calls_per_sample}};
+  if (check)
+    json["checked"] = {{"exact_bytes_per_rank", check->exact_bytes},
+                       {"reference_bytes_per_rank", check->reference_bytes},
+                       {"failed_ranks", check->failed_ranks}};
+  return json;
+}
+
+Json results(const Report& report) {
+  Json list = Json::array();
+  for (const auto& series : report.series)
+    for (const auto& row : series.rows) {
+      const auto& any = row.timings[0] ? row.timings[0] : row.timings[1];
+      list.push_back({{"algorithm", series.label},
+                      {"ranks", series.ranks},
+                      {"kind", "measured"},
+                      {"size", row.bytes},
+                      {"count", row.count},
+                      {"type", nccl_tests_name(row.type)},
+                      {"redop", nccl_tests_name(row.op)},
+                      {"root", -1},
+                      {"out_of_place", timing(series, row, row.at(Placement::out_of_place))},
+                      {"in_place", timing(series, row, row.at(Placement::in_place))},
+                      {"actual_iterations", any ? any->iterations : 0}});
+    }
+  return list;
+}
+
+Json algorithms(const Report& report) {
+  Json list = Json::array();
+  for (const auto& series : report.series) {
+    Json json = {{"algorithm", series.label},
+                 {"ranks", series.ranks},
+                 {"library", series.peer ? Json(series.detail) : Json("ringside")},
+                 {"average_bus_bandwidth", average_bus_bandwidth(series)}};
+    if (series.facts)
+      json["counted_from_plan"] = {{"steps", series.facts->steps},
+                                   {"ops", series.facts->ops},
+                                   {"busiest_rank_sends_per_byte", series.facts->busiest_sent},
+                                   {"memory_traffic_per_byte", series.facts->memory_traffic}};
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+Json ratios(const Report& report) {
+  Json list = Json::array();
+  for (const auto& contest : contests(report)) {
+    if (!contest.peer) continue;
+    for (const auto& [series, measured] : contest.ours)
+      list.push_back(
+          {{"algorithm", series->label},
+           {"peer", contest.peer->series->label},
+           {"ranks", contest.ranks},
+           {"placement", contest.placement == Placement::in_place ? "in_place" : "out_of_place"},
+           {"type", nccl_tests_name(contest.type)},
+           {"redop", nccl_tests_name(contest.op)},
+           {"size", contest.bytes},
+           {"peer_time_over_ours", speedup(*measured, *contest.peer->timing)},
+           {"fastest_of_ours", series == contest.ours.front().series}});
+  }
+  return list;
+}
+
+/// A field of CSV: in quotes if it has a comma or a quote in it.
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
+}  // namespace
+
+std::string json_report(const Report& report, bool with_summary) {
+  std::uint64_t failed = 0;
+  double bandwidth = 0;
+  std::size_t timed = 0;
+  for (const auto& series : report.series) {
+    failed += failed_checks(series);
+    bandwidth += average_bus_bandwidth(series);
+    ++timed;
+  }
+  Json skipped = Json::array();
+  for (const auto& [label, ranks, reason] : report.skipped)
+    skipped.push_back({{"algorithm", label}, {"ranks", ranks}, {"reason", reason}});
+  Json json = {{"ringside_bench", 1},
+               {"kind", "measured"},
+               {"collective", "all_reduce"},
+               {"start_time", report.start_time},
+               {"machine", machine(report.machine)},
+               {"config", config(report)},
+               {"algorithms", algorithms(report)},
+               {"results", results(report)},
+               {"skipped", std::move(skipped)},
+               {"out_of_bounds", {{"count", failed}, {"okay", failed == 0}}},
+               {"average_bus_bandwidth",
+                {{"bandwidth", timed == 0 ? 0.0 : bandwidth / static_cast<double>(timed)},
+                 {"okay", "unchecked"}}},
+               {"errors", Json::array()}};
+  if (report.request.compare_openmpi) {
+    json["ratios"] = ratios(report);
+    json["ratios_note"] =
+        "medians of same-round ratios; threads against processes, not like for like";
+  }
+  if (with_summary) json["summary"] = summary(report);
+  json["end_time"] = report.end_time;
+  return dump_json(json);
+}
+
+std::string csv_report(const Report& report) {
+  std::string text =
+      "kind,algorithm,ranks,type,redop,size,count,placement,time_us,algbw_GBps,busbw_GBps,nwrong,"
+      "median_us,"
+      "min_us,p95_us,skew_us,iterations,calls_per_sample\n";
+  for (const auto& series : report.series)
+    for (const auto& row : series.rows)
+      for (const auto placement : placements) {
+        const auto& timing = row.at(placement);
+        if (!timing) continue;
+        text += fmt::format("measured,{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+                            csv_field(series.label), series.ranks, nccl_tests_name(row.type),
+                            nccl_tests_name(row.op), row.bytes, row.count,
+                            placement == Placement::in_place ? "in_place" : "out_of_place",
+                            timing->time, algorithm_bandwidth(row.bytes, timing->time),
+                            bus_bandwidth(row.bytes, timing->time, series.ranks),
+                            timing->check ? std::to_string(timing->check->wrong) : "",
+                            timing->median, timing->minimum, timing->p95, timing->skew,
+                            timing->iterations, timing->calls_per_sample);
+      }
+  return text;
+}
+
+}  // namespace ringside::bench

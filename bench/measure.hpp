@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+/// How often a call is repeated, and what its times are reduced to.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "ringside/bench/subject.hpp"
+
+namespace ringside::bench {
+
+/// Times and checks one cell of several subjects: warm-up and calibration of each, then rounds in
+/// which every subject gets one block in turn, then the checks. So what the machine does to one of
+/// them it does to its neighbours, and ratios of the same round are fair.
+///
+/// The number of calls is decided here, by the slowest rank of a trial block, and handed to all
+/// ranks: a sample takes at least 2 us, or the clock would be a part of it, and a block has at most
+/// 2,000 samples.
+[[nodiscard]] std::vector<Timing> measure(const std::vector<Subject*>& subjects, const Cell& cell,
+                                          const BenchRequest& request);
+
+/// The block that takes about `limit` when one call takes `call` seconds; at least one call.
+[[nodiscard]] Block block_within(double call, Seconds limit);
+
+/// The block of about `calls` calls; never fewer.
+[[nodiscard]] Block block_of(std::int64_t calls, double call);
+
+}  // namespace ringside::bench

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+#include "ringside/bench/nccl_tests_text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/printf.h>
+#include <unistd.h>
+
+#include "ringside/base/text.hpp"
+
+namespace ringside::bench {
+namespace {
+
+std::string devices(const Report& report, const Series& series) {
+  std::string lines = "# Using devices\n";
+  for (int rank = 0; rank < series.ranks; ++rank)
+    lines += fmt::sprintf("#  Rank %2d Group %2d Pid %6d on %10s device %2d [%04x:%02x:%02x] %s\n",
+                          rank, 0, static_cast<int>(::getpid()), report.machine.host_name, 0, 0, 0,
+                          0, report.machine.processor);
+  return lines;
+}
+
+std::string column_heads() {
+  const auto line = [](const char* size, const char* count, const char* type, const char* op,
+                       const char* root) {
+    return fmt::sprintf("# %10s  %12s  %8s  %6s  %6s", size, count, type, op, root);
+  };
+  const auto four = [](const char* time, const char* algbw, const char* busbw, const char* wrong) {
+    return fmt::sprintf("  %7s  %6s  %6s  %6s", time, algbw, busbw, wrong);
+  };
+  // The last field is the place of a time stamp, which is not printed: a blank.
+  return line("", "", "", "", "") +
+         "           out-of-place                       in-place          \n" +
+         line("size", "count", "type", "redop", "root") + four("time", "algbw", "busbw", "#wrong") +
+         four("time", "algbw", "busbw", "#wrong") + " \n" + line("(B)", "(elements)", "", "", "") +
+         four("(us)", "(GB/s)", "(GB/s)", "") + four("(us)", "(GB/s)", "(GB/s)", "") + " \n";
+}
+
+std::string four_fields(const Series& series, const Row& row, const std::optional<Timing>& timing) {
+  if (!timing) return fmt::sprintf("  %7s  %6s  %6s    N/A", "N/A", "N/A", "N/A");
+  const std::string numbers =
+      fmt::sprintf("  %7s  %6s  %6s", number_in(timing->time, 7),
+                   number_in(algorithm_bandwidth(row.bytes, timing->time), 6),
+                   number_in(bus_bandwidth(row.bytes, timing->time, series.ranks), 6));
+  if (!timing->check) return numbers + "    N/A";
+  return numbers + fmt::sprintf("  %6g", static_cast<double>(timing->check->wrong));
+}
+
+}  // namespace
+
+std::string number_in(double value, int width) {
+  for (const int decimals : {2, 1, 0}) {
+    auto text = fmt::sprintf("%.*f", decimals, value);
+    if (text.size() <= static_cast<std::size_t>(width)) return text;
+  }
+  return fmt::sprintf(width >= 7 ? "%.1e" : "%.0e", value);
+}
+
+std::string text_header(const Report& report, const Series& series) {
+  const auto& request = report.request;
+  const bool factor = request.sizes.factor > 1;
+  std::string text = fmt::format("# algorithm: {}{}\n", series.label,
+                                 series.detail.empty() ? "" : fmt::format(" ({})", series.detail));
+  text += fmt::format(
+      "# ringside {} ({}): measured on {}, {} of {} cores{}\n", report.machine.version,
+      report.machine.source_commit, series.peer ? "processes" : "threads of one process",
+      report.machine.allowed_cores, report.machine.cores,
+      series.peer
+          ? ""
+          : fmt::format("{}, {} kernels", request.pin ? " (pinned)" : "", report.machine.kernels));
+  text += "# Collective test starting: all_reduce\n";
+  text += fmt::format(
+      "# nThread {} nGpus 1 minBytes {} maxBytes {} step: {}({}) warmup iters: {} iters: {} agg "
+      "iters: 1 validation: {} graph: 0 unalign: 0\n",
+      series.ranks, request.sizes.begin, request.sizes.end,
+      factor ? request.sizes.factor : request.sizes.step, factor ? "factor" : "bytes",
+      request.warmup, request.iterations.value_or(0), request.check && !series.peer ? 1 : 0);
+  if (!request.iterations)
+    text += fmt::format("# iterations by time: {} a row and placement, in {} rounds\n",
+                        format_duration(request.time), request.rounds);
+  return text + "#\n" + devices(report, series) + "#\n" + column_heads();
+}
+
+std::string text_row(const Series& series, const Row& row) {
+  std::string text = fmt::sprintf("%12d  %12d  %8s  %6s  %6d", row.bytes, row.count,
+                                  nccl_tests_name(row.type), nccl_tests_name(row.op), -1);
+  for (const auto& timing : row.timings) text += four_fields(series, row, timing);
+  return text + "\n";
+}
+
+std::string text_footer(const Series& series) {
+  const auto failed = failed_checks(series);
+  return fmt::format("# Out of bounds values : {} {}\n", failed, failed == 0 ? "OK" : "FAILED") +
+         fmt::sprintf("# Avg bus bandwidth    : %g \n", average_bus_bandwidth(series)) +
+         "#\n# Collective test concluded: all_reduce\n#\n\n";
+}
+
+std::string text_block(const Report& report, const Series& series) {
+  std::string text = text_header(report, series);
+  for (const auto& row : series.rows) text += text_row(series, row);
+  return text + text_footer(series);
+}
+
+}  // namespace ringside::bench

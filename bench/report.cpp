@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#include "ringside/bench/report.hpp"
+
+namespace ringside::bench {
+
+std::uint64_t failed_checks(const Series& series) {
+  std::uint64_t failed = 0;
+  for (const auto& row : series.rows)
+    for (const auto& timing : row.timings)
+      if (timing && timing->check)
+        failed += static_cast<std::uint64_t>(timing->check->failed_ranks);
+  return failed;
+}
+
+double average_bus_bandwidth(const Series& series) {
+  double sum = 0;
+  int measured = 0;
+  for (const auto& row : series.rows)
+    for (const auto& timing : row.timings)
+      if (timing) {
+        sum += bus_bandwidth(row.bytes, timing->time, series.ranks);
+        ++measured;
+      }
+  return measured == 0 ? 0 : sum / measured;
+}
+
+}  // namespace ringside::bench

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+/// What a benchmark found. The writers (text, table, JSON, CSV, summary) read this and nothing
+/// else.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ringside/bench/machine.hpp"
+#include "ringside/bench/request.hpp"
+
+namespace ringside::bench {
+
+/// What the check of one row and placement found.
+struct CheckOutcome {
+  std::uint64_t wrong = 0;            ///< wrong elements, over all ranks
+  int failed_ranks = 0;               ///< ranks with at least one
+  std::uint64_t exact_bytes = 0;      ///< per rank, compared with the exact result
+  std::uint64_t reference_bytes = 0;  ///< per rank, compared bit for bit with the reference
+};
+
+/// Times of one algorithm at one size in one placement, in microseconds a call.
+struct Timing {
+  /// What the row prints: the median over rounds of the mean over ranks of (elapsed / calls).
+  double time = 0;
+  std::vector<double> round_times;  ///< by round, the mean over ranks
+  /// Of the samples: a sample is the slowest rank's time of `calls_per_sample` calls on end,
+  /// divided by them.
+  double median = 0, minimum = 0, p95 = 0;
+  /// Median over rounds of the difference between the slowest and the fastest rank.
+  double skew = 0;
+  std::int64_t iterations = 0;
+  std::int64_t calls_per_sample = 1;
+  std::optional<CheckOutcome> check;
+};
+
+/// One line of a table.
+struct Row {
+  ElementType type = ElementType::float32;
+  ReduceOp op = ReduceOp::sum;
+  std::uint64_t bytes = 0;
+  std::uint64_t count = 0;
+  std::array<std::optional<Timing>, placements.size()> timings;  ///< by Placement
+
+  [[nodiscard]] const std::optional<Timing>& at(Placement placement) const {
+    return timings[static_cast<std::size_t>(placement)];
+  }
+};
+
+/// What an algorithm's plan costs out of place, counted from its ops and divided by the message's
+/// bytes.
+struct PlanFacts {
+  int steps = 0;              ///< hops on the longest path
+  std::size_t ops = 0;        ///< of all ranks
+  double busiest_sent = 0;    ///< bytes that the busiest rank sends
+  double memory_traffic = 0;  ///< bytes that all ranks read and write
+};
+
+/// One algorithm, or one library that we compare with, at one number of ranks.
+struct Series {
+  std::string label;  ///< spec string, or the library's name
+  bool peer = false;
+  std::string detail;  ///< a peer: what exactly was measured
+  int ranks = 1;
+  std::optional<PlanFacts> facts;
+  std::vector<Row> rows;
+};
+
+/// An algorithm that `all` left out.
+struct Skipped {
+  std::string label;
+  int ranks = 1;
+  std::string reason;
+};
+
+struct Report {
+  BenchRequest request;
+  Machine machine;
+  std::string start_time, end_time;  ///< UTC, ISO 8601
+  std::vector<Series> series;
+  std::vector<Skipped> skipped;
+};
+
+/// Bytes a microsecond are MB/s; the row prints GB/s (1e9 B/s).
+[[nodiscard]] inline double algorithm_bandwidth(std::uint64_t bytes, double microseconds) {
+  return static_cast<double>(bytes) / microseconds / 1e3;
+}
+
+/// Of an all-reduce: what each link of a bandwidth-optimal one would carry.
+[[nodiscard]] inline double bus_bandwidth(std::uint64_t bytes, double microseconds, int ranks) {
+  return algorithm_bandwidth(bytes, microseconds) * 2 * (ranks - 1) / ranks;
+}
+
+/// Checks that failed: one per rank, row and placement with a wrong element.
+[[nodiscard]] std::uint64_t failed_checks(const Series& series);
+/// The plain mean over all rows and placements measured, as nccl-tests takes it.
+[[nodiscard]] double average_bus_bandwidth(const Series& series);
+
+}  // namespace ringside::bench

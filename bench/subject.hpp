@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+/// Something whose all-reduce can be timed: an algorithm of ours, or another library.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ringside/bench/report.hpp"
+
+namespace ringside::bench {
+
+/// The call to be timed.
+struct Cell {
+  ElementType type = ElementType::float32;
+  ReduceOp op = ReduceOp::sum;
+  std::uint64_t count = 0;  ///< elements
+  Placement placement = Placement::out_of_place;
+};
+
+/// How often: `samples` samples of `calls_per_sample` calls on end, after `lead_in` untimed calls.
+struct Block {
+  std::int64_t samples = 1;
+  std::int64_t calls_per_sample = 1;
+  int lead_in = 0;
+};
+
+/// What a block took. Each rank reads its clock before the first call and after every sample.
+struct BlockTimes {
+  std::vector<double> rank_seconds;    ///< by rank: the whole block
+  std::vector<double> sample_seconds;  ///< by sample: the slowest rank's, of one call (mean)
+};
+
+/// Used from one thread; between calls it takes no processor time.
+class Subject {
+ public:
+  Subject() = default;
+  Subject(const Subject&) = delete;
+  Subject& operator=(const Subject&) = delete;
+  virtual ~Subject() = default;
+
+  /// The series to be filled, without rows.
+  [[nodiscard]] virtual Series describe() const = 0;
+  /// Nothing, or why this cannot run the call.
+  [[nodiscard]] virtual std::optional<std::string> refusal(const Cell& cell) const = 0;
+  /// Times one block. All ranks start together: after the untimed calls, or after a message of one
+  /// element where there are none.
+  virtual BlockTimes time(const Cell& cell, const Block& block) = 0;
+  /// Checks calls of their own, which are not timed; nothing if this subject cannot be checked.
+  virtual std::optional<CheckOutcome> check(const Cell& cell) = 0;
+};
+
+}  // namespace ringside::bench

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+#include "ringside/bench/summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include "ringside/base/text.hpp"
+#include "ringside/bench/comparison.hpp"
+
+namespace ringside::bench {
+namespace {
+
+/// Nearer than this is called a tie: repeated runs on a shared machine differ by as much.
+constexpr double tie = 1.05;
+
+/// The algorithms at one size, by the geometric mean of their times in the placements measured.
+struct Standing {
+  struct Place {
+    const Series* series;
+    double time;  // us
+  };
+  std::uint64_t bytes = 0;
+  std::vector<Place> places;  // fastest first
+};
+
+/// Neighbouring sizes that the same algorithm won.
+struct Reign {
+  const Series* winner;
+  std::vector<const Standing*> sizes;
+};
+
+std::vector<Standing> standings(const std::vector<Contest>& contests) {
+  std::map<std::uint64_t, std::map<const Series*, std::pair<double, int>>> logs;
+  for (const auto& contest : contests)
+    for (const auto& [series, timing] : contest.ours) {
+      auto& [sum, count] = logs[contest.bytes][series];
+      sum += std::log(timing->time);
+      ++count;
+    }
+  std::vector<Standing> result;
+  for (const auto& [bytes, of_series] : logs) {
+    Standing standing{.bytes = bytes, .places = {}};
+    for (const auto& [series, log] : of_series)
+      standing.places.push_back({series, std::exp(log.first / log.second)});
+    std::sort(standing.places.begin(), standing.places.end(),
+              [](const auto& a, const auto& b) { return a.time < b.time; });
+    result.push_back(std::move(standing));
+  }
+  return result;
+}
+
+/// The winner's place: the fastest, or who won the size before if it is level with that one, so
+/// that two algorithms that are level do not take turns.
+const Standing::Place& winner_of(const Standing& standing, const Series* before) {
+  for (const auto& place : standing.places)
+    if (place.series == before && place.time < standing.places.front().time * tie) return place;
+  return standing.places.front();
+}
+
+std::vector<Reign> reigns(const std::vector<Standing>& all) {
+  std::vector<Reign> result;
+  for (const auto& standing : all) {
+    const Series* before = result.empty() ? nullptr : result.back().winner;
+    const Series* winner = winner_of(standing, before).series;
+    if (winner != before) result.push_back({winner, {}});
+    result.back().sizes.push_back(&standing);
+  }
+  return result;
+}
+
+std::string where(const Reign& reign) {
+  const auto first = format_bytes(reign.sizes.front()->bytes);
+  if (reign.sizes.size() == 1) return fmt::format("at {}", first);
+  return fmt::format("from {} to {}", first, format_bytes(reign.sizes.back()->bytes));
+}
+
+/// "0.012", "1.4", "12", "140".
+std::string factor_text(double value) {
+  return fmt::format("{:.{}f}", value, value < 0.1 ? 3 : value < 10 ? 1 : 0);
+}
+
+/// How far the winner was ahead of the best of the others at the size of its largest lead.
+struct Lead {
+  double factor = 0;
+  const Standing* at = nullptr;
+  const Series* second = nullptr;  // nobody else: null
+};
+
+Lead largest_lead(const Reign& reign) {
+  Lead largest;
+  for (const Standing* standing : reign.sizes) {
+    const double own = winner_of(*standing, reign.winner).time;
+    for (const auto& place : standing->places) {
+      if (place.series == reign.winner) continue;
+      if (place.time / own > largest.factor) largest = {place.time / own, standing, place.series};
+      break;  // the best of the others
+    }
+  }
+  return largest;
+}
+
+/// " (at best 1.4x ahead of ring at 2 MiB)", " (level with ring)" or nothing.
+std::string lead_text(const Reign& reign, const Lead& lead) {
+  if (lead.second == nullptr) return {};
+  const auto& second = lead.second->label;
+  if (lead.factor < tie) return fmt::format(" (level with {})", second);
+  if (reign.sizes.size() == 1)
+    return fmt::format(" ({}x ahead of {})", factor_text(lead.factor), second);
+  return fmt::format(" (at best {}x ahead of {} at {})", factor_text(lead.factor), second,
+                     format_bytes(lead.at->bytes));
+}
+
+std::string times(double bytes) { return fmt::format("{:.3g}x", bytes); }
+
+/// The algorithm with the smallest of a count; the winner itself if nobody is below it.
+template <class Count>
+const Series& fewest(const Series& winner, const std::vector<const Series*>& rivals, Count count) {
+  const Series* least = &winner;
+  for (const Series* rival : rivals)
+    if (rival->facts && count(*rival->facts) < count(*least->facts) * 0.999) least = rival;
+  return *least;
+}
+
+/// What the counts of the plans say about the winner, among the algorithms of the same table.
+std::string reason(const Series& winner, const std::vector<const Series*>& rivals, int cores) {
+  if (!winner.facts) return {};
+  const auto& own = *winner.facts;
+  const auto& steps = fewest(winner, rivals, [](const PlanFacts& facts) { return facts.steps; });
+  const auto& ops =
+      fewest(winner, rivals, [](const PlanFacts& facts) { return static_cast<double>(facts.ops); });
+  const auto& traffic =
+      fewest(winner, rivals, [](const PlanFacts& facts) { return facts.memory_traffic; });
+
+  std::vector<std::string> good;
+  std::vector<std::string> bad;
+  if (&steps == &winner)
+    good.push_back(fmt::format("the fewest steps ({})", own.steps));
+  else
+    bad.push_back(fmt::format("{} steps ({}: {})", own.steps, steps.label, steps.facts->steps));
+  // Where ranks take turns on a core, what all of them do counts, not only the longest path.
+  if (winner.ranks > cores && &ops == &winner)
+    good.push_back(fmt::format("the fewest ops ({}, for {} ranks that share {} cores)", own.ops,
+                               winner.ranks, cores));
+  if (&traffic == &winner)
+    good.push_back(
+        fmt::format("the least memory traffic ({} the message; the busiest rank sends {})",
+                    times(own.memory_traffic), times(own.busiest_sent)));
+  else
+    bad.push_back(fmt::format("{} the message of memory traffic ({}: {})",
+                              times(own.memory_traffic), traffic.label,
+                              times(traffic.facts->memory_traffic)));
+  if (good.empty())
+    return fmt::format("it has {}, so the counts do not explain this one", join(bad, " and "));
+  return fmt::format("it has {}{}{}", join(good, " and "), bad.empty() ? "" : ", though ",
+                     join(bad, " and "));
+}
+
+std::string about_ranks(int ranks, const std::vector<Contest>& contests,
+                        const std::vector<const Series*>& rivals, int cores) {
+  const auto all = standings(contests);
+  std::string text = fmt::format("With {} ranks ", ranks);
+  std::vector<std::string> parts;
+  for (const auto& reign : reigns(all)) {
+    const auto lead = largest_lead(reign);
+    // A lead that may be noise needs no reason.
+    const auto why = lead.factor < tie ? std::string() : reason(*reign.winner, rivals, cores);
+    parts.push_back(fmt::format("{} was fastest {}{}{}", reign.winner->label, where(reign),
+                                lead_text(reign, lead),
+                                why.empty() ? "" : fmt::format(": {}", why)));
+  }
+  return text + join(parts, "; ") + ".";
+}
+
+std::string about_peer(const std::vector<Contest>& all) {
+  const Contest* worst = nullptr;
+  const Contest* best = nullptr;
+  const auto factor = [](const Contest& contest) {
+    return speedup(*contest.ours.front().timing, *contest.peer->timing);
+  };
+  double log = 0;
+  int count = 0;
+  for (const auto& contest : all) {
+    if (!contest.peer) continue;
+    if (worst == nullptr || factor(contest) < factor(*worst)) worst = &contest;
+    if (best == nullptr || factor(contest) > factor(*best)) best = &contest;
+    log += std::log(factor(contest));
+    ++count;
+  }
+  if (count == 0) return {};
+  const auto place = [](const Contest& contest) {
+    return fmt::format("{} {}, {} ranks", format_bytes(contest.bytes), to_string(contest.placement),
+                       contest.ranks);
+  };
+  return fmt::format(
+      " Open MPI's MPI_Allreduce took {} times as long as the fastest of ours in the geometric "
+      "mean, "
+      "from {} ({}) to {} ({}); its ranks are processes and ours are threads, which is not "
+      "like for like.",
+      factor_text(std::exp(log / count)), factor_text(factor(*worst)), place(*worst),
+      factor_text(factor(*best)), place(*best));
+}
+
+std::string wrapped(const std::string& text) {
+  constexpr std::size_t width = 100;
+  std::string lines;
+  std::size_t column = 0;
+  for (const auto word : split_blanks(text)) {
+    if (column > 0 && column + 1 + word.size() > width) {
+      lines += '\n';
+      column = 0;
+    } else if (column > 0) {
+      lines += ' ';
+      ++column;
+    }
+    lines += word;
+    column += word.size();
+  }
+  return lines + "\n";
+}
+
+}  // namespace
+
+std::string summary(const Report& report) {
+  const auto all = contests(report);
+  std::string text = "Measured here; steps and memory traffic are counted from the plans.";
+  for (const int ranks : report.request.ranks) {
+    std::vector<Contest> of_ranks;
+    std::vector<const Series*> rivals;
+    // One type and operator: the first asked for.
+    for (const auto& contest : all)
+      if (contest.ranks == ranks && contest.type == report.request.types.front() &&
+          contest.op == report.request.ops.front())
+        of_ranks.push_back(contest);
+    for (const auto& series : report.series)
+      if (series.ranks == ranks && !series.peer) rivals.push_back(&series);
+    if (!of_ranks.empty())
+      text +=
+          fmt::format(" {}", about_ranks(ranks, of_ranks, rivals, report.machine.allowed_cores));
+  }
+  return wrapped(text + about_peer(all));
+}
+
+}  // namespace ringside::bench

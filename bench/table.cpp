@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+#include "ringside/bench/table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "ringside/base/text.hpp"
+#include "ringside/bench/comparison.hpp"
+
+namespace ringside::bench {
+namespace {
+
+/// Three digits at least: "0.123", "12.3", "1234".
+std::string short_number(double value) {
+  return fmt::format("{:.{}f}", value, value < 1 ? 3 : value < 10 ? 2 : value < 100 ? 1 : 0);
+}
+
+std::string ratio(double value) { return short_number(value) + "x"; }
+
+/// Lines of cells, the first column left-aligned, the others right-aligned.
+std::string aligned(const std::vector<std::vector<std::string>>& lines, std::string_view before) {
+  std::vector<std::size_t> widths;
+  for (const auto& line : lines)
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      if (i == widths.size()) widths.push_back(0);
+      widths[i] = std::max(widths[i], line[i].size());
+    }
+  std::string text;
+  for (const auto& line : lines) {
+    std::string one(before);
+    for (std::size_t i = 0; i < line.size(); ++i)
+      one += i == 0 ? fmt::format("{:<{}}", line[i], widths[i])
+                    : fmt::format("  {:>{}}", line[i], widths[i]);
+    one.erase(one.find_last_not_of(' ') + 1);
+    text += one + "\n";
+  }
+  return text;
+}
+
+std::string wrong_mark(const Timing& timing) {
+  return timing.check && timing.check->wrong > 0 ? "!" : "";
+}
+
+/// The contests of one table: same ranks, type, operator and placement; a column each.
+std::string table(const Report& report, const std::vector<Contest>& columns, std::size_t first) {
+  const Contest& any = columns.front();
+  std::string text =
+      fmt::format("{} ranks, {}, {} {}: microseconds a call, * the fastest of ours\n", any.ranks,
+                  to_string(any.placement), nccl_tests_name(any.type), nccl_tests_name(any.op));
+  std::vector<std::vector<std::string>> lines(1);
+  lines[0].emplace_back("algorithm");
+  for (const auto& column : columns) lines[0].push_back(format_bytes(column.bytes) + " ");
+  const Series* peer = nullptr;
+  for (std::size_t i = first; i < report.series.size(); ++i) {
+    const Series& series = report.series[i];
+    if (series.ranks != any.ranks) continue;
+    if (series.peer) peer = &series;
+    std::vector<std::string> line = {series.label};
+    for (const auto& column : columns) {
+      std::string cell = "- ";
+      for (std::size_t place = 0; place < column.ours.size(); ++place)
+        if (column.ours[place].series == &series)
+          cell = short_number(column.ours[place].timing->time) +
+                 wrong_mark(*column.ours[place].timing) + (place == 0 ? "*" : " ");
+      if (column.peer && column.peer->series == &series)
+        cell = short_number(column.peer->timing->time) + " ";
+      line.push_back(cell);
+    }
+    lines.push_back(std::move(line));
+  }
+  if (peer != nullptr) {
+    std::vector<std::string> line = {fmt::format("{} / fastest of ours", peer->label)};
+    for (const auto& column : columns)
+      line.push_back(column.peer ? ratio(speedup(*column.ours.front().timing, *column.peer->timing))
+                                 : "- ");
+    lines.push_back(std::move(line));
+  }
+  std::vector<std::string> bandwidth = {"bus bandwidth of the fastest, GB/s"};
+  for (const auto& column : columns)
+    bandwidth.push_back(
+        short_number(bus_bandwidth(column.bytes, column.ours.front().timing->time, any.ranks)) +
+        " ");
+  lines.push_back(std::move(bandwidth));
+  return text + aligned(lines, "  ") + "\n";
+}
+
+bool same_table(const Contest& a, const Contest& b) {
+  return a.ranks == b.ranks && a.type == b.type && a.op == b.op && a.placement == b.placement;
+}
+
+}  // namespace
+
+std::string table_title(const Report& report) {
+  const auto& machine = report.machine;
+  return fmt::format(
+      "# ringside {}: all_reduce, measured on {} ({} of {} cores), ranks are threads{}, {} "
+      "kernels{}\n",
+      machine.version, machine.processor, machine.allowed_cores, machine.cores,
+      report.request.pin ? " (pinned)" : "", machine.kernels,
+      report.request.check ? "; results checked" : "; results NOT checked");
+}
+
+std::string tables(const Report& report, std::size_t first) {
+  std::string text;
+  std::vector<Contest> columns;
+  const int ranks = report.series.at(first).ranks;
+  for (const auto& contest : contests(report)) {
+    if (contest.ranks != ranks) continue;
+    if (!columns.empty() && !same_table(columns.front(), contest)) {
+      text += table(report, columns, first);
+      columns.clear();
+    }
+    columns.push_back(contest);
+  }
+  if (!columns.empty()) text += table(report, columns, first);
+  std::uint64_t failed = 0;
+  for (std::size_t i = first; i < report.series.size(); ++i)
+    failed += failed_checks(report.series[i]);
+  if (failed > 0) text += fmt::format("! {} checks FAILED: wrong elements\n\n", failed);
+  return text;
+}
+
+std::string ratio_table(const Report& report) {
+  std::vector<std::vector<std::string>> lines = {{"ranks", "type", "redop", "placement", "size",
+                                                  "openmpi us", "ours us", "ratio",
+                                                  "fastest of ours"}};
+  for (const auto& contest : contests(report)) {
+    if (!contest.peer) continue;
+    const auto& best = contest.ours.front();
+    lines.push_back({std::to_string(contest.ranks), std::string(nccl_tests_name(contest.type)),
+                     std::string(nccl_tests_name(contest.op)),
+                     std::string(to_string(contest.placement)), format_bytes(contest.bytes),
+                     short_number(contest.peer->timing->time), short_number(best.timing->time),
+                     ratio(speedup(*best.timing, *contest.peer->timing)), best.series->label});
+  }
+  if (lines.size() == 1) return {};
+  return "# time of Open MPI / time of ours, measured: median of same-round ratios; above 1 ours "
+         "is "
+         "faster.\n"
+         "# Threads against processes: not like for like. The fastest of ours was picked from "
+         "these "
+         "numbers.\n" +
+         aligned(lines, "# ");
+}
+
+std::string skipped_lines(const Report& report) {
+  std::string text;
+  for (const auto& [label, ranks, reason] : report.skipped)
+    text += fmt::format("# skipped: {} ({} ranks): {}\n", label, ranks, reason);
+  return text;
+}
+
+}  // namespace ringside::bench

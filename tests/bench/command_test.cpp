@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+/// `ringside bench` as people call it.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ringside/base/file.hpp"
+#include "ringside/base/json.hpp"
+#include "ringside/tests/bench/nccl_rows.hpp"
+#include "ringside/tests/support/run_program.hpp"
+
+namespace ringside::tests {
+namespace {
+
+ProgramResult bench(std::vector<std::string> words, const ProgramInput& input = {}) {
+  words.insert(words.begin(), {RINGSIDE_PROGRAM, "bench"});
+  return run_program(words, input);
+}
+
+/// Small enough for a test, of any algorithm.
+std::vector<std::string> small(std::vector<std::string> more = {}) {
+  std::vector<std::string> words = {"-b", "8", "-e", "512", "-n", "3", "--rounds", "1"};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+struct BadCommand {
+  std::vector<std::string> words;
+  std::string_view expected;
+};
+
+TEST(BenchCommand, EveryBadCommandLineIsOneLineAndExitCode2) {
+  const std::vector<BadCommand> table = {
+      {{"extra"}, "extra"},
+      {{"--frobnicate"}, "--frobnicate"},
+      {{"--algorithm", "rnig"}, "rnig"},
+      {{"--algorithm", ""}, "--algorithm"},
+      {{"--algorithm", "ring,"}, "spec"},
+      {{"--algorithm", "all,ring"}, "all stands alone"},
+      {{"--algorithm", "ring,ring"}, "twice"},
+      {{"--algorithm", "ring:colour=red"}, "colour"},
+      {{"--algorithm", "ring:slices=0"}, "slices"},
+      {{"--algorithm", "ring:order=0-1-2", "--ranks", "2"}, "order"},
+      {{"--ranks", "0"}, "--ranks"},
+      {{"--ranks", "-1"}, "-1"},
+      {{"--ranks", "2,"}, "--ranks"},
+      {{"--ranks", "2,2"}, "--ranks"},
+      {{"--ranks", "1025"}, "1024"},
+      {{"--ranks", "two"}, "\"two\""},
+      {{"--ranks", "2", "-t", "2"}, "--threads"},
+      {{"-t", "0"}, "--threads"},
+      {{"-g", "4"}, "no GPUs"},
+      {{"-b", "8X"}, "--begin"},
+      {{"-b", "-8"}, "-8"},
+      {{"-e", "64MB"}, "--end"},
+      {{"-b", "64", "-e", "8"}, "before they begin"},
+      {{"-f", "1"}, "factor of at least 2 or a step"},
+      {{"-f", "x"}, "--factor"},
+      {{"-f", "1.5"}, "--factor"},
+      {{"-i", "0"}, "--step"},
+      {{"-b", "0", "-e", "64M", "-i", "1"}, "100000 sizes"},
+      {{"-b", "0", "-e", "8"}, "by a step"},
+      {{"-n", "0"}, "--iterations"},
+      {{"-n", "many"}, "--iterations"},
+      {{"-w", "-1"}, "-1"},
+      {{"-c", "maybe"}, "--check"},
+      {{"--rounds", "0"}, "--rounds"},
+      {{"--time", "0"}, "--time"},
+      {{"--time", "soon"}, "--time"},
+      {{"--timeout", "-1s"}, "-1s"},
+      {{"-o", "summ"}, "did you mean \"sum\""},
+      {{"-d", "float33"}, "did you mean \"float32\""},
+      {{"-d", ""}, "--type"},
+      {{"--placement", "beside"}, "both, in or out"},
+      {{"--pin", "perhaps"}, "--pin"},
+      {{"--backend", "cuda"}, "only host"},
+      {{"--compare", "mpich"}, "only openmpi"},
+      {{"--format", "xml"}, "--format"},
+      {{"--format", "csv", "--summary"}, "csv"},
+      {{"-b", "1T", "-e", "1T"}, "choose a smaller --end"},
+      {{"-b", "8", "-e", "8", "-n", "1", "--output", "/no/such/folder/file"}, "/no/such/folder"},
+  };
+  for (const auto& [words, expected] : table) {
+    std::string shown;
+    for (const auto& word : words) shown += " " + word;
+    SCOPED_TRACE(shown);
+    const auto result = bench(words);
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_EQ(result.output, "");
+    EXPECT_EQ(lines_of(result.error).size(), 1U) << result.error;
+    EXPECT_TRUE(result.error.starts_with("ringside: ")) << result.error;
+    EXPECT_NE(result.error.find(expected), std::string::npos) << result.error;
+  }
+}
+
+TEST(BenchCommand, NcclTestsLettersMeanWhatTheyMeanThere) {
+  const auto result =
+      bench({"-t", "2", "-b", "1K", "-e", "3K",  "-i", "1K",   "-n",          "2",
+             "-w", "0", "-c", "0",  "-o", "max", "-d", "half", "--algorithm", "naive"});
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  const auto text = read_nccl_text(result.output);
+  ASSERT_EQ(text.rows.size(), 3U);
+  EXPECT_EQ(text.rows[2].size, 3072U);
+  EXPECT_EQ(text.rows[2].count, 1536U);
+  EXPECT_EQ(text.rows[0].type, "half");
+  EXPECT_EQ(text.rows[0].out_of_place->check, "N/A");
+  EXPECT_NE(result.output.find("step: 1024(bytes)"), std::string::npos);
+}
+
+TEST(BenchCommand, AllMeasuresEveryAlgorithmWithoutAWrongElement) {
+  const auto result = bench(small({"--ranks", "4", "--algorithm", "all"}));
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  EXPECT_EQ(result.error, "");
+  const auto text = read_nccl_text(result.output);
+  EXPECT_GE(text.rows.size(), 30U);
+  for (const auto& row : text.rows) {
+    EXPECT_EQ(row.fields, 13U);
+    EXPECT_EQ(row.out_of_place->check, "0");
+    EXPECT_EQ(row.in_place->check, "0");
+  }
+}
+
+TEST(BenchCommand, SummaryComesWithATable) {
+  const auto result = bench(small({"--algorithm", "ring,naive", "--summary"}));
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  EXPECT_NE(result.output.find("* the fastest of ours"), std::string::npos) << result.output;
+  EXPECT_NE(result.output.find("Measured here"), std::string::npos) << result.output;
+  EXPECT_EQ(result.output.find("# Using devices"), std::string::npos) << result.output;
+}
+
+TEST(BenchCommand, ASpecMayHaveCommas) {
+  const auto result =
+      bench(small({"--algorithm", "ring:slices=2,order=1-0,naive", "--format", "csv"}));
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  EXPECT_NE(result.output.find("naive"), std::string::npos);
+  EXPECT_NE(result.output.find("\"ring:"), std::string::npos) << result.output;
+}
+
+TEST(BenchCommand, OutputGoesToAFileAndTheEnvironmentNowhere) {
+  std::string folder = "/tmp/ringside_bench_XXXXXX";
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const std::string path = folder + "/result.json";
+  const auto result = bench(small({"--algorithm", "ring", "--format", "json", "--output", path}),
+                            {.environment = {"MY_SECRET_TOKEN=do-not-tell"}});
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  EXPECT_EQ(result.output, "");
+  const auto text = read_file(path);
+  ::unlink(path.c_str());
+  ::rmdir(folder.c_str());
+  EXPECT_EQ(text.find("do-not-tell"), std::string::npos);
+  EXPECT_EQ(text.find("MY_SECRET_TOKEN"), std::string::npos);
+  EXPECT_EQ(text.find(folder), std::string::npos);
+  const JsonDocument document(text, "result.json");
+  EXPECT_EQ(document.root()["results"].size(), 3U);
+}
+
+TEST(BenchCommand, HelpNamesEveryOption) {
+  const auto result = bench({"--help"});
+  EXPECT_EQ(result.exit_code, 0);
+  for (const char* option :
+       {"--algorithm",  "--ranks",     "--begin",   "--end",     "--factor",  "--step",
+        "--iterations", "--time",      "--rounds",  "--warmup",  "--check",   "--op",
+        "--type",       "--placement", "--timeout", "--backend", "--compare", "--format",
+        "--summary",    "--output",    "--pin"})
+    EXPECT_NE(result.output.find(option), std::string::npos) << option;
+}
+
+TEST(BenchCommand, TheProgressLineLeavesNothingBehind) {
+  const auto result =
+      bench(small({"--algorithm", "ring"}), {.environment = {"RINGSIDE_PROGRESS=always"}});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_NE(result.error.find("1 of 6"), std::string::npos) << result.error;
+  EXPECT_TRUE(result.error.ends_with("\r\x1b[K")) << result.error;
+  EXPECT_EQ(result.output.find("\x1b"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ringside::tests

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+/// What the writers make of a report: ratios, tables, JSON, CSV, summary.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "ringside/base/json.hpp"
+#include "ringside/base/text.hpp"
+#include "ringside/bench/comparison.hpp"
+#include "ringside/bench/json_report.hpp"
+#include "ringside/bench/summary.hpp"
+#include "ringside/bench/table.hpp"
+
+namespace ringside::bench {
+namespace {
+
+Timing timing(std::vector<double> rounds) {
+  Timing result;
+  result.time = rounds.at(rounds.size() / 2);
+  result.round_times = std::move(rounds);
+  result.median = result.minimum = result.p95 = result.time;
+  result.iterations = 100;
+  result.check = CheckOutcome{};
+  return result;
+}
+
+Series series(const std::string& label, std::vector<std::vector<double>> by_size) {
+  Series one;
+  one.label = label;
+  one.ranks = 4;
+  one.peer = label == "openmpi";
+  std::uint64_t bytes = 8;
+  for (auto& rounds : by_size) {
+    one.rows.push_back({.type = ElementType::float32,
+                        .op = ReduceOp::sum,
+                        .bytes = bytes,
+                        .count = bytes / 4,
+                        .timings = {timing(std::move(rounds)), std::nullopt}});
+    bytes *= 1024;
+  }
+  return one;
+}
+
+/// one_shot wins at 8 B, ring at 8 KiB; the peer is 2 and 4 times slower than the winner.
+Report report() {
+  Report result;
+  result.request.ranks = {4};
+  result.request.compare_openmpi = true;
+  result.machine.allowed_cores = 8;
+  result.series.push_back(series("ring", {{3, 3, 3}, {10, 10, 10}}));
+  result.series.back().facts =
+      PlanFacts{.steps = 6, .ops = 24, .busiest_sent = 1.5, .memory_traffic = 15};
+  result.series.push_back(series("one_shot", {{1, 1, 1}, {20, 20, 20}}));
+  result.series.back().facts =
+      PlanFacts{.steps = 1, .ops = 4, .busiest_sent = 3, .memory_traffic = 20};
+  result.series.push_back(series("openmpi", {{2, 2, 2}, {40, 40, 40}}));
+  result.series.back().detail = "MPI_Allreduce, processes, Open MPI v0";
+  return result;
+}
+
+TEST(Comparison, TheSpeedupIsTheMedianOfSameRoundRatios) {
+  // The machine slowed down in the second round: for both.
+  EXPECT_DOUBLE_EQ(speedup(timing({1, 10, 2}), timing({3, 30, 4})), 3.0);
+}
+
+TEST(Comparison, AContestSortsOursAndSetsThePeerApart) {
+  const auto one = report();
+  const auto all = contests(one);
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].bytes, 8U);
+  EXPECT_EQ(all[0].ours.front().series->label, "one_shot");
+  EXPECT_EQ(all[1].ours.front().series->label, "ring");
+  EXPECT_EQ(all[1].ours.size(), 2U);
+  EXPECT_EQ(all[1].peer->series->label, "openmpi");
+}
+
+TEST(Table, MarksTheFastestOfOursAndShowsTheRatio) {
+  const auto text = tables(report(), 0);
+  EXPECT_NE(text.find("4 ranks, out of place, float sum"), std::string::npos) << text;
+  EXPECT_NE(text.find("1.00*"), std::string::npos) << text;
+  EXPECT_NE(text.find("10.0*"), std::string::npos) << text;
+  EXPECT_NE(text.find("2.00x"), std::string::npos) << text;
+  EXPECT_NE(text.find("4.00x"), std::string::npos) << text;
+  EXPECT_EQ(text.find("FAILED"), std::string::npos) << text;
+}
+
+TEST(Table, WrongResultsCannotBeOverlooked) {
+  auto one = report();
+  one.series[0].rows[1].timings[0]->check = CheckOutcome{.wrong = 5, .failed_ranks = 3};
+  const auto text = tables(one, 0);
+  EXPECT_NE(text.find("10.0!*"), std::string::npos) << text;
+  EXPECT_NE(text.find("3 checks FAILED"), std::string::npos) << text;
+}
+
+TEST(Table, TheRatioTableIsAllCommentsAndSaysWhatIsNotAlike) {
+  const auto text = ratio_table(report());
+  for (const auto line : split(text, '\n'))
+    if (!line.empty()) {
+      EXPECT_EQ(line[0], '#') << line;
+    }
+  EXPECT_NE(text.find("measured"), std::string::npos);
+  EXPECT_NE(text.find("Threads against processes"), std::string::npos);
+  auto alone = report();
+  alone.series.pop_back();
+  EXPECT_EQ(ratio_table(alone), "");
+}
+
+TEST(Summary, NamesWinnersTheirLeadAndTheCountsBehindIt) {
+  auto text = summary(report());
+  for (auto& c : text)
+    if (c == '\n') c = ' ';
+  EXPECT_TRUE(text.starts_with("Measured here")) << text;
+  EXPECT_NE(
+      text.find("one_shot was fastest at 8 B (3.0x ahead of ring): it has the fewest steps (1)"),
+      std::string::npos)
+      << text;
+  EXPECT_NE(text.find("ring was fastest at 8 KiB (2.0x ahead of one_shot): it has the least memory "
+                      "traffic (15x the message; the busiest rank sends 1.5x)"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("from 2.0 (8 B out of place, 4 ranks) to 4.0 (8 KiB out of place, 4 ranks)"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("not like for like"), std::string::npos) << text;
+}
+
+TEST(Json, HasNcclTestsKeysAndRealBooleans) {
+  const JsonDocument document(json_report(report(), true), "report");
+  const auto root = document.root();
+  EXPECT_EQ(root["ringside_bench"].integer(), 1);
+  EXPECT_FALSE(root.find("env"));
+  EXPECT_FALSE(root.find("args"));
+  EXPECT_FALSE(root.find("version"));
+  EXPECT_TRUE(root["out_of_bounds"]["okay"].boolean());
+  EXPECT_FALSE(root["config"]["parallel_init"].boolean());
+  EXPECT_EQ(root["config"]["devices"].size(), 4U);
+  const auto results = root["results"].items();
+  ASSERT_EQ(results.size(), 6U);
+  EXPECT_EQ(results[0]["algorithm"].text(), "ring");
+  EXPECT_EQ(results[0]["kind"].text(), "measured");
+  EXPECT_EQ(results[0]["out_of_place"]["nwrong"].integer(), 0);
+  EXPECT_EQ(results[0]["out_of_place"]["median_us"].number(), 3.0);
+  EXPECT_TRUE(results[0]["in_place"].is_null());
+  const auto ratios = root["ratios"].items();
+  ASSERT_EQ(ratios.size(), 4U);
+  EXPECT_EQ(ratios[0]["algorithm"].text(), "one_shot");
+  EXPECT_EQ(ratios[0]["peer_time_over_ours"].number(), 2.0);
+  EXPECT_TRUE(ratios[0]["fastest_of_ours"].boolean());
+}
+
+TEST(Csv, HasAsManyFieldsInEveryLine) {
+  auto one = report();
+  one.series[0].label = "ring:order=1-0,slices=2";
+  std::size_t lines = 0;
+  const auto text = csv_report(one);
+  for (const auto line : split(text, '\n')) {
+    if (line.empty()) continue;
+    bool quoted = false;
+    int commas = 0;
+    for (const char c : line) {
+      if (c == '"') quoted = !quoted;
+      if (c == ',' && !quoted) ++commas;
+    }
+    EXPECT_EQ(commas, 17) << line;
+    ++lines;
+  }
+  EXPECT_EQ(lines, 7U);
+}
+
+}  // namespace
+}  // namespace ringside::bench

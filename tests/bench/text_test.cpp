@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+/// The text of nccl-tests, byte for byte.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "ringside/base/text.hpp"
+#include "ringside/bench/nccl_tests_text.hpp"
+#include "ringside/tests/bench/nccl_rows.hpp"
+
+namespace ringside::bench {
+namespace {
+
+Timing timing(double time, std::optional<std::uint64_t> wrong) {
+  Timing result;
+  result.time = time;
+  if (wrong) result.check = CheckOutcome{.wrong = *wrong, .failed_ranks = *wrong > 0 ? 2 : 0};
+  return result;
+}
+
+Series four_ranks() {
+  Series series;
+  series.label = "ring";
+  series.ranks = 4;
+  return series;
+}
+
+Row row(std::uint64_t bytes, std::optional<Timing> out, std::optional<Timing> in) {
+  return {.type = ElementType::float32,
+          .op = ReduceOp::sum,
+          .bytes = bytes,
+          .count = bytes / 4,
+          .timings = {std::move(out), std::move(in)}};
+}
+
+Report report() {
+  Report result;
+  result.machine.host_name = "box";
+  result.machine.processor = "A processor";
+  result.machine.version = "1.2.3";
+  result.machine.source_commit = "abc";
+  result.request.ranks = {4};
+  return result;
+}
+
+TEST(NumberIn, DropsDecimalsUntilTheNumberFits) {
+  EXPECT_EQ(number_in(18.31, 7), "18.31");
+  EXPECT_EQ(number_in(9999.99, 7), "9999.99");
+  EXPECT_EQ(number_in(18233.1, 7), "18233.1");
+  EXPECT_EQ(number_in(118190, 7), "118190");
+  EXPECT_EQ(number_in(9999999, 7), "9999999");
+  EXPECT_EQ(number_in(123456789, 7), "1.2e+08");
+  EXPECT_EQ(number_in(0, 6), "0.00");
+  EXPECT_EQ(number_in(999.99, 6), "999.99");
+  EXPECT_EQ(number_in(1234.5, 6), "1234.5");
+  EXPECT_EQ(number_in(12345678, 6), "1e+07");
+}
+
+TEST(NcclTestsText, RowsAreByteExact) {
+  const Series series = four_ranks();
+  EXPECT_EQ(text_row(series, row(8, timing(18.31, 0), timing(17.94, 0))),
+            "           8             2     float     sum      -1    18.31    0.00    0.00       0 "
+            "   17.94"
+            "    0.00    0.00       0\n");
+  EXPECT_EQ(text_row(series, row(134217728, timing(18233.1, 0), timing(118190, std::nullopt))),
+            "   134217728      33554432     float     sum      -1  18233.1    7.36   11.04       0 "
+            "  118190"
+            "    1.14    1.70    N/A\n");
+}
+
+TEST(NcclTestsText, ColumnHeadsAreByteExact) {
+  const std::string heads =
+      "#                                                              out-of-place                 "
+      "      in-place          \n"
+      "#       size         count      type   redop    root     time   algbw   busbw  #wrong     "
+      "time   algbw   busbw  #wrong \n"
+      "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             "
+      "(us)  (GB/s)  (GB/s)         \n";
+  EXPECT_TRUE(text_header(report(), four_ranks()).ends_with("#\n" + std::string(heads)));
+}
+
+TEST(NcclTestsText, ParametersAndDevicesStandWhereReadersLook) {
+  const auto header = text_header(report(), four_ranks());
+  const auto lines = split(header, '\n');
+  EXPECT_EQ(lines[0], "# algorithm: ring");
+  EXPECT_NE(lines[1].find("measured"), std::string_view::npos);
+  EXPECT_EQ(lines[2], "# Collective test starting: all_reduce");
+  EXPECT_EQ(
+      lines[3],
+      "# nThread 4 nGpus 1 minBytes 8 maxBytes 67108864 step: 8(factor) warmup iters: 1 iters: 0 "
+      "agg iters: 1 validation: 1 graph: 0 unalign: 0");
+  const auto devices = header.find("# Using devices\n#  Rank  0 Group  0 Pid ");
+  ASSERT_NE(devices, std::string::npos);
+  EXPECT_NE(header.find(" on        box device  0 [0000:00:00] A processor\n#  Rank  1 Group  0"),
+            std::string::npos);
+  for (const auto line : lines)
+    if (!line.empty()) {
+      EXPECT_EQ(line[0], '#') << line;
+    }
+}
+
+TEST(NcclTestsText, TheFooterCountsChecksAndAveragesOverBothPlacements) {
+  Series series = four_ranks();
+  // 1 GB/s and 3 GB/s on the bus: 1.5 x algbw with 4 ranks.
+  series.rows.push_back(row(3000, timing(4.5, 0), timing(1.5, 7)));
+  const auto footer = text_footer(series);
+  EXPECT_TRUE(
+      footer.starts_with("# Out of bounds values : 2 FAILED\n# Avg bus bandwidth    : 2 \n#\n"))
+      << footer;
+  series.rows[0].timings[1] = timing(1.5, 0);
+  EXPECT_TRUE(text_footer(series).starts_with("# Out of bounds values : 0 OK\n"));
+}
+
+TEST(NcclTestsText, AReaderThatSplitsOnBlanksFindsThirteenFieldsInEveryRow) {
+  Series series = four_ranks();
+  series.rows.push_back(row(8, timing(0.123, 0), timing(0.456, 0)));
+  series.rows.push_back(row(64, timing(0.5, 1234567), std::nullopt));
+  series.rows.push_back(row(std::uint64_t{1} << 40, std::nullopt, timing(1.5e9, 0)));
+  series.rows.push_back(row(0, timing(0.1, std::nullopt), timing(0.1, std::nullopt)));
+  const auto text = tests::read_nccl_text(text_block(report(), series));
+  ASSERT_EQ(text.rows.size(), 4U);
+  EXPECT_FALSE(text.has_incomplete_rows);
+  for (const auto& one : text.rows) EXPECT_EQ(one.fields, 13U);
+  EXPECT_EQ(text.rows[1].out_of_place->check, "1.23457e+06");
+  EXPECT_FALSE(text.rows[1].in_place.has_value());
+  EXPECT_FALSE(text.rows[2].out_of_place.has_value());
+  EXPECT_EQ(text.rows[2].in_place->time, 1.5e9);
+  EXPECT_EQ(text.rows[3].in_place->check, "N/A");
+}
+
+}  // namespace
+}  // namespace ringside::bench

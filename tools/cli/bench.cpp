@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+/// `ringside bench`: reads the command line of a benchmark. The options of nccl-tests have its
+/// letters.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/App.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ringside/base/error.hpp"
+#include "ringside/base/file.hpp"
+#include "ringside/base/text.hpp"
+#include "ringside/bench/bench.hpp"
+#include "ringside/collectives/spec.hpp"
+#include "ringside/tools/cli/commands.hpp"
+
+namespace ringside::cli {
+namespace {
+
+using bench::BenchRequest;
+using bench::Format;
+
+/// The words of the command line, before they are understood.
+struct Arguments {
+  std::string algorithm = "all", ranks = "2";
+  std::string threads, gpus;
+  std::string begin = "8", end = "64M", factor = "8", step;
+  std::string iterations, warmup = "1", rounds = "5", check = "1";
+  std::string pin = "yes";
+  std::string op = "sum", type = "float", placement = "both", time = "50ms", timeout;
+  std::string format, output, backend = "host", compare;
+  bool summary = false;
+};
+
+[[noreturn]] void reject(std::string_view option, std::string_view expected,
+                         std::string_view text) {
+  throw Error(ErrorCode::bad_input,
+              fmt::format("{}: expected {}, got {}", option, expected, quote(text)));
+}
+
+std::vector<std::string> read_algorithms(const std::string& text) {
+  if (text == "all") return {};
+  if (text.empty()) reject("--algorithm", "spec strings or all", text);
+  auto specs = split_specs(text);
+  for (const auto& spec : specs) (void)parse_spec(spec);
+  if (std::find(specs.begin(), specs.end(), "all") != specs.end())
+    throw Error(ErrorCode::bad_input, "--algorithm: all stands alone");
+  if (std::set<std::string>(specs.begin(), specs.end()).size() != specs.size())
+    throw Error(ErrorCode::bad_input, "--algorithm: a spec is there twice");
+  return specs;
+}
+
+std::vector<int> read_ranks(std::string_view option, const std::string& text) {
+  constexpr int most = 1024;  // threads of a World
+  std::vector<int> ranks;
+  for (const auto word : split(text, ',')) {
+    const auto number = parse_int(word, 1, most);
+    if (!number) reject(option, fmt::format("numbers from 1 to {}, as in 2,4", most), text);
+    ranks.push_back(static_cast<int>(*number));
+  }
+  if (std::set<int>(ranks.begin(), ranks.end()).size() != ranks.size())
+    reject(option, "every number once", text);
+  return ranks;
+}
+
+/// A list of names, or all of them.
+template <class T, class Parse, class All>
+std::vector<T> read_names(std::string_view option, const std::string& text, Parse parse,
+                          const All& all) {
+  if (text == "all") return {all.begin(), all.end()};
+  std::vector<std::string_view> known = {"all"};
+  for (const T value : all) known.push_back(to_string(value));
+  std::vector<T> values;
+  for (const auto word : split(text, ',')) {
+    const auto value = parse(word);
+    if (!value)
+      throw Error(ErrorCode::bad_input,
+                  fmt::format("{}: expected one of {}, got {}{}", option, fmt::join(known, ", "),
+                              quote(word), did_you_mean(word, known)));
+    values.push_back(*value);
+  }
+  return values;
+}
+
+bench::SizeRange read_sizes(const Arguments& arguments) {
+  constexpr std::int64_t largest_factor = std::int64_t{1} << 40;
+  bench::SizeRange sizes;
+  sizes.begin = size_in_bytes("--begin", arguments.begin);
+  sizes.end = size_in_bytes("--end", arguments.end);
+  sizes.factor =
+      static_cast<std::uint64_t>(whole_number("--factor", arguments.factor, 0, largest_factor));
+  if (arguments.step.empty()) return sizes;
+  sizes.step = size_in_bytes("--step", arguments.step);
+  if (sizes.step == 0) reject("--step", "at least one byte", arguments.step);
+  return sizes;
+}
+
+Seconds read_duration(std::string_view option, const std::string& text) {
+  const auto time = parse_duration(text);
+  if (!time || time->count() <= 0) reject(option, "a time such as 0.05, 20ms or 2s", text);
+  return *time;
+}
+
+BenchRequest read_request(const Arguments& arguments, bool factor_given) {
+  constexpr std::int64_t most_calls = 1'000'000'000;
+  BenchRequest request;
+  if (!arguments.gpus.empty())
+    throw Error(ErrorCode::bad_input,
+                "-g: there are no GPUs in --backend host; ranks are threads (-t or --ranks)");
+  if (arguments.backend != "host")
+    throw Error(ErrorCode::unsupported,
+                fmt::format("--backend {}: only host works so far", quote(arguments.backend)));
+  request.algorithms = read_algorithms(arguments.algorithm);
+  request.ranks = arguments.threads.empty() ? read_ranks("--ranks", arguments.ranks)
+                                            : read_ranks("--threads", arguments.threads);
+  request.sizes = read_sizes(arguments);
+  if (!arguments.step.empty() && !factor_given) request.sizes.factor = 0;
+  request.types =
+      read_names<ElementType>("--type", arguments.type, parse_element_type, all_element_types);
+  request.ops = read_names<ReduceOp>("--op", arguments.op, parse_reduce_op, all_reduce_ops);
+  if (arguments.placement == "in")
+    request.measured = {false, true};
+  else if (arguments.placement == "out")
+    request.measured = {true, false};
+  else if (arguments.placement != "both")
+    reject("--placement", "both, in or out", arguments.placement);
+  if (!arguments.iterations.empty())
+    request.iterations = whole_number("--iterations", arguments.iterations, 1, most_calls);
+  request.time = read_duration("--time", arguments.time);
+  request.warmup = static_cast<int>(whole_number("--warmup", arguments.warmup, 0, 1'000'000));
+  request.rounds = static_cast<int>(whole_number("--rounds", arguments.rounds, 1, 1000));
+  request.check = whole_number("--check", arguments.check, 0, 1'000'000) > 0;
+  const auto pin = parse_bool(arguments.pin);
+  if (!pin) reject("--pin", "yes or no", arguments.pin);
+  request.pin = *pin;
+  if (!arguments.timeout.empty()) request.timeout = read_duration("--timeout", arguments.timeout);
+  if (!arguments.compare.empty() && arguments.compare != "openmpi")
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format("--compare {}: only openmpi is known{}", quote(arguments.compare),
+                    did_you_mean(arguments.compare, std::vector<std::string_view>{"openmpi"})));
+  request.compare_openmpi = !arguments.compare.empty();
+  return request;
+}
+
+Format read_format(const Arguments& arguments) {
+  if (arguments.format.empty()) return arguments.summary ? Format::table : Format::text;
+  if (arguments.format == "table") return Format::table;
+  if (arguments.format == "json") return Format::json;
+  if (arguments.format == "csv") {
+    if (arguments.summary)
+      throw Error(ErrorCode::bad_input, "--summary: a paragraph has no place in --format csv");
+    return Format::csv;
+  }
+  if (arguments.format != "text") reject("--format", "text, table, json or csv", arguments.format);
+  return Format::text;
+}
+
+int run(const Arguments& arguments, bool factor_given) {
+  const auto request = read_request(arguments, factor_given);
+  bench::Output output;
+  output.format = read_format(arguments);
+  output.summary = arguments.summary;
+  if (arguments.output.empty() || arguments.output == "-") {
+    output.print = [](std::string_view text) {
+      print(text);
+      std::fflush(stdout);  // who watches sees rows as they come
+    };
+    return run_bench(request, output);
+  }
+  std::string collected;
+  output.print = [&](std::string_view text) { collected += text; };
+  const int exit_code = run_bench(request, output);
+  write_file(arguments.output, collected);
+  return exit_code;
+}
+
+void add_options(CLI::App& command, Arguments& a) {
+  const auto add = [&](const char* names, std::string& value, const char* type_name,
+                       const std::string& meaning) {
+    return command.add_option(names, value, meaning)->type_name(type_name);
+  };
+  add("-a,--algorithm", a.algorithm, "SPEC[,SPEC...]",
+      "Spec strings, auto, or all: every one that serves the request (default: all)");
+  auto* ranks =
+      add("--ranks", a.ranks, "N[,N...]", "Numbers of ranks, which are threads (default: 2)");
+  add("-t,--threads", a.threads, "N", "nccl-tests' word for --ranks")->excludes(ranks);
+  add("-g,--ngpus", a.gpus, "N", "Refused: there are no GPUs in --backend host");
+  add("-b,--begin", a.begin, "SIZE", "Smallest message, in bytes of a rank's buffer (default: 8)");
+  add("-e,--end", a.end, "SIZE", "Largest message (default: 64M)");
+  add("-f,--factor", a.factor, "N", "Each size is N times the one before (default: 8)");
+  add("-i,--step", a.step, "SIZE", "Each size is SIZE larger; -f wins, as in nccl-tests");
+  add("-n,--iterations", a.iterations, "N",
+      "Calls per algorithm, size and placement, instead of --time");
+  add("--time", a.time, "TIME",
+      "Time for the calls of one algorithm, size and placement (default: 50ms)");
+  add("--rounds", a.rounds, "N",
+      "Blocks that these calls are spread over, the algorithms taking turns (default: 5)");
+  add("-w,--warmup", a.warmup, "N", "Untimed calls before (default: 1)");
+  add("-c,--check", a.check, "0|1", "Check the results (default: 1)");
+  add("-o,--op", a.op, "OP[,OP...]", "sum, prod, max, min, avg, premul_sum (mulsum), or all");
+  add("-d,--type", a.type, "TYPE[,TYPE...]",
+      "float32 (float), float16 (half), bfloat16, float64 (double), int8, ..., or all");
+  add("--placement", a.placement, "both|in|out", "In place, out of place (default: both)");
+  add("--pin", a.pin, "yes|no", "Keep every rank on one core, rank mod cores (default: yes)");
+  add("--timeout", a.timeout, "TIME", "Longest wait for a rank (default: the option timeout)");
+  add("--backend", a.backend, "NAME", "What runs the plans (default and so far only: host)");
+  add("--compare", a.compare, "openmpi",
+      "Measure MPI_Allreduce in the same rounds and print the ratios");
+  add("--format", a.format, "WORD",
+      "text (nccl-tests' rows; default), table (default with --summary), json, csv");
+  command.add_flag("--summary", a.summary,
+                   "End with a paragraph: which algorithm won where, by how much, and why");
+  add("--output", a.output, "FILE", "Write there, in one step at the end, not to standard output");
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("bench", "Time and check all-reduce, per algorithm");
+  const auto arguments = std::make_shared<Arguments>();
+  add_options(*command, *arguments);
+  command->footer(
+      "The time of a row is that of one call of a block of calls on end, averaged over the ranks; "
+      "the "
+      "median of --rounds blocks. Buffers stay where they are between calls (warm caches). Exit "
+      "code 1 "
+      "if an element is wrong.");
+  command->callback([command, arguments, &exit_code] {
+    exit_code = run(*arguments, command->count("--factor") > 0);
+  });
+}
+
+}  // namespace ringside::cli
