@@ -66,7 +66,7 @@ inline constexpr auto option_table = std::to_array<OptionDefinition>({
     {"sleep_after",
      OptionType::duration,
      "100us",
-     "a rank that has waited this long goes to sleep until it is woken",
+     "a rank that has waited this long sleeps between polls, a sixteenth of the wait so far",
      {},
      0,
      1e7},

@@ -116,13 +116,13 @@ std::vector<std::reference_wrapper<const AlgorithmInfo>> registered_algorithms()
 
 const AlgorithmInfo& find_algorithm(std::string_view name) {
   const auto algorithms = registered_algorithms();
-  std::vector<std::string> names;
+  std::vector<std::string_view> names;
   for (const AlgorithmInfo& info : algorithms) {
     if (info.name == name) return info;
-    names.push_back(info.name);
+    names.emplace_back(info.name);
   }
-  throw Error(ErrorCode::bad_input, fmt::format("there is no algorithm '{}': there are {}", name,
-                                                fmt::join(names, ", ")));
+  throw Error(ErrorCode::bad_input, fmt::format("there is no algorithm '{}'{}: there are {}", name,
+                                                did_you_mean(name, names), fmt::join(names, ", ")));
 }
 
 Algorithm make_algorithm(const Spec& spec, const Request& request) {

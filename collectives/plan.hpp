@@ -135,7 +135,7 @@ void check_structure(const Plan& plan);
 /// "output[3] of rank 2", for messages.
 [[nodiscard]] std::string describe(const Location& location);
 /// "op 12 (rank 3: output[1] of rank 3 <- output[1] of rank 2 + input[1] of rank 3)".
-[[nodiscard]] std::string describe(const Plan& plan, std::size_t op);
+[[nodiscard]] std::string describe(const Plan& plan, std::size_t index);
 
 /// Numbers the distinct memory cells of a plan, a cell being one chunk's worth of memory, with the
 /// aliasing of the placement applied: two locations have the same cell exactly if they are the same

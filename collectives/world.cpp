@@ -14,11 +14,13 @@
 #include "ringside/collectives/executors/host/communicator.hpp"
 #include "ringside/collectives/executors/host/shared.hpp"
 #include "ringside/collectives/plan_cache.hpp"
+#include "ringside/collectives/prover.hpp"
 
 namespace ringside {
 namespace {
 
-constexpr int most_threads = 1024;
+// Nothing unproven runs, and more ranks are not proven.
+constexpr int most_threads = max_proven_ranks;
 
 std::string words_of(const std::exception_ptr& exception) {
   try {

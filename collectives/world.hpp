@@ -12,7 +12,7 @@ namespace ringside {
 /// All ranks of a job.
 class World {
  public:
-  /// `ranks` threads of this process (1 to 1024; they may outnumber the cores).
+  /// `ranks` threads of this process (1 to 256; they may outnumber the cores).
   [[nodiscard]] static World threads(int ranks);
 
   World(World&&) noexcept;

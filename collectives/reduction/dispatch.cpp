@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /// Picks the build of the fold kernels for the machine at hand, once.
-#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
 
 #include "ringside/base/error.hpp"
+#include "ringside/base/options.hpp"
 #include "ringside/collectives/reduction/fold.hpp"
 #include "ringside/collectives/reduction/kernels.hpp"
 
@@ -51,10 +51,24 @@ const auto& builds() {
   return all;
 }
 
-const Build& best_build() {
-  static const Build& best = *std::find_if(builds().begin(), builds().end(),
-                                           [](const Build& build) { return build.runs_here; });
-  return best;
+/// The build of this name, which must run here. Throws Error(unsupported).
+const Build& build_named(std::string_view isa) {
+  for (const Build& build : builds())
+    if (build.runs_here && build.name == isa) return build;
+  std::string names;
+  for (std::string_view name : available_fold_isas())
+    names += (names.empty() ? "" : ", ") + std::string(name);
+  throw Error(ErrorCode::unsupported, "no fold kernels \"" + std::string(isa) +
+                                          "\" on this machine (available: " + names + ")");
+}
+
+/// By the option `isa`; read once, as the machine is the same all the time.
+const Build& chosen_build() {
+  static const Build& chosen = [&]() -> const Build& {
+    const auto isa = option<std::string>("isa");
+    return build_named(isa == "auto" ? available_fold_isas().front() : isa);
+  }();
+  return chosen;
 }
 
 void run(Kernel kernel, const Fold& fold) {
@@ -83,11 +97,11 @@ void run(Kernel kernel, const Fold& fold) {
 }  // namespace
 
 void fold(const Fold& fold) {
-  static const Kernel kernel = best_build().kernel;
+  static const Kernel kernel = chosen_build().kernel;
   run(kernel, fold);
 }
 
-std::string_view fold_isa() { return best_build().name; }
+std::string_view fold_isa() { return chosen_build().name; }
 
 std::span<const std::string_view> available_fold_isas() {
   static const std::vector<std::string_view> names = [] {
@@ -99,14 +113,6 @@ std::span<const std::string_view> available_fold_isas() {
   return names;
 }
 
-void fold_with(std::string_view isa, const Fold& fold) {
-  for (const Build& build : builds())
-    if (build.runs_here && build.name == isa) return run(build.kernel, fold);
-  std::string names;
-  for (std::string_view name : available_fold_isas())
-    names += (names.empty() ? "" : ", ") + std::string(name);
-  throw Error(ErrorCode::unsupported, "no fold kernels \"" + std::string(isa) +
-                                          "\" on this machine (available: " + names + ")");
-}
+void fold_with(std::string_view isa, const Fold& fold) { run(build_named(isa).kernel, fold); }
 
 }  // namespace ringside

@@ -48,9 +48,10 @@ struct Fold {
 /// 0), wrapped to the type; wrapping multiplication.
 void reference_fold(const Fold& fold);
 
-/// The same, fast: vectorised, picked once per process for the instruction set at hand. Throws
-/// Error(invalid_argument) without a source, without a destination, or for an average over no
-/// ranks.
+/// The same, fast: vectorised, for the instruction set that the option `isa` names (by default the
+/// best at hand), settled at the first call. Throws Error(unsupported) if the machine has not got
+/// it. Throws Error(invalid_argument) without a source, without a destination, or for an average
+/// over no ranks.
 void fold(const Fold& fold);
 
 /// Which build of the kernels `fold` uses: "baseline", "avx2" or "avx512".

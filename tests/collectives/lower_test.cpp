@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/// Lowered plans do only what the machine allows, and still mean the same.
 #include "ringside/collectives/lower.hpp"
 
 #include <gtest/gtest.h>

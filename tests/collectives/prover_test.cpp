@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/// Right plans are proven with their facts; each kind of fault is refuted, and the blame is right.
 #include "ringside/collectives/prover.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/// The wait check accepts derived schedules and notices every wait that is missing.
 #include <gtest/gtest.h>
 
 #include <string>

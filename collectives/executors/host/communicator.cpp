@@ -37,7 +37,9 @@ HostCommunicator::HostCommunicator(std::shared_ptr<Shared> shared, int rank)
       policy_(WaitPolicy::for_threads(shared_->ranks())),
       default_spec_(option<std::string>("algorithm")),
       streaming_from_(last_cache_bytes()),
-      bases_(static_cast<std::size_t>(shared_->ranks()) * 3) {}
+      bases_(static_cast<std::size_t>(shared_->ranks()) * 3) {
+  (void)fold_isa();  // an option that cannot be used shows here, not in the middle of a call
+}
 
 void HostCommunicator::run(const Call& call) {
   shared_->failure().throw_if_set(rank_);

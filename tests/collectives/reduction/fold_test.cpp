@@ -36,7 +36,7 @@ const std::vector<Variant>& variants() {
       {.name = "avg, completing", .op = ReduceOp::avg, .completes = true, .ranks = 7},
       {.name = "avg of one, completing", .op = ReduceOp::avg, .completes = true, .ranks = 1},
       {.name = "premul_sum, nothing raw", .op = ReduceOp::premul_sum},
-      {.name = "premul_sum, some raw", .op = ReduceOp::premul_sum, .raw_mask = 0x12d4b},
+      {.name = "premul_sum, some raw", .op = ReduceOp::premul_sum, .raw_mask = 0x12d7a},
       {.name = "premul_sum, all raw", .op = ReduceOp::premul_sum, .all_raw = true},
   };
   return all;
@@ -168,16 +168,27 @@ std::vector<std::size_t> destination_counts(std::size_t k) {
   return counts;
 }
 
+/// The thread sanitizer is slow on every access and has nothing to find in one thread: a few
+/// shapes.
+std::vector<std::size_t> source_counts(std::vector<std::size_t> all) {
+#ifdef __SANITIZE_THREAD__
+  std::erase_if(all, [](std::size_t k) { return k != 1 && k != 2 && k != 5; });
+#endif
+  return all;
+}
+
 class FoldOfType : public ::testing::TestWithParam<ElementType> {};
 
 TEST_P(FoldOfType, EqualsTheReferenceInEveryShape) {
   std::size_t compared = 0;
-  for (std::size_t k : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17}) {
+  for (std::size_t k : source_counts({1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17})) {
     for (std::size_t m : destination_counts(k)) {
       for (std::size_t elements : {0, 1, 7, 63, 64, 1001}) {
         for (std::size_t misalignment : {0, 1}) {
           for (Aliasing aliasing : {Aliasing::none, Aliasing::first, Aliasing::all}) {
             if (aliasing == Aliasing::all && m == 1) continue;  // is Aliasing::first
+            // Long runs take most of the time: half of these combinations.
+            if (elements > 100 && (misalignment == 1) != (aliasing == Aliasing::first)) continue;
             // Too short to stream, so that the mark is seen to do nothing; or long, without it.
             compared += expect_reference({GetParam(), k, m, elements, misalignment, aliasing},
                                          elements % 2 == 1 && elements < 100);
@@ -192,11 +203,11 @@ TEST_P(FoldOfType, EqualsTheReferenceInEveryShape) {
 
 TEST_P(FoldOfType, StreamsTheSameBits) {
   const std::size_t elements = streaming_threshold_bytes / size_of(GetParam()) + 41;
-  for (std::size_t k : {1, 2, 3, 5, 8}) {
+  for (std::size_t k : source_counts({1, 2, 5, 8})) {
     for (std::size_t m : destination_counts(k)) {
       for (std::size_t misalignment : {std::size_t{0}, std::size_t{1}, size_of(GetParam())}) {
         for (Aliasing aliasing : {Aliasing::none, Aliasing::first, Aliasing::all}) {
-          if (aliasing == Aliasing::all && m == 1) continue;
+          if (aliasing == Aliasing::all && (m == 1 || misalignment != 0)) continue;
           expect_reference({GetParam(), k, m, elements, misalignment, aliasing}, true);
         }
       }

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+/// The subcommands of the `ringside` program. Each adds itself to the application and runs when it
+/// was named.
+///
+/// A command prints its result with `print` and reports what it cannot do by throwing Error, which
+/// main() turns into one line and exit code 2. It sets `exit_code` to 1 for a finding or a mismatch
+/// and leaves it alone otherwise.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+namespace ringside::cli {
+
+void add_algorithms_command(CLI::App& app, int& exit_code);
+void add_bench_command(CLI::App& app, int& exit_code);
+void add_options_command(CLI::App& app, int& exit_code);
+void add_plan_command(CLI::App& app, int& exit_code);
+
+/// Writes to standard output. Throws Error(io) when it takes no more; main() knows a reader that
+/// left (`ringside ... | head`) from a disk that is full.
+void print(std::string_view text);
+
+/// Adds `--format` with the words allowed, the first being the default, to a command.
+void add_format_option(CLI::App& command, std::string& format,
+                       std::initializer_list<std::string_view> words);
+
+/// The whole number that an option was given. Throws Error(bad_input) naming the option.
+[[nodiscard]] std::int64_t whole_number(std::string_view option, std::string_view text,
+                                        std::int64_t minimum, std::int64_t maximum);
+
+/// The bytes that an option was given ("64M").
+[[nodiscard]] std::uint64_t size_in_bytes(std::string_view option, std::string_view text);
+
+}  // namespace ringside::cli

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+/// What the commands share: printing, and reading the values of options.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/App.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+#include <vector>
+
+#include "ringside/base/error.hpp"
+#include "ringside/base/text.hpp"
+#include "ringside/tools/cli/commands.hpp"
+
+namespace ringside::cli {
+
+void print(std::string_view text) {
+  errno = 0;
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size())
+    throw Error(ErrorCode::io, fmt::format("cannot write standard output: {}",
+                                           to_lower(std::generic_category().message(errno))));
+}
+
+void add_format_option(CLI::App& command, std::string& format,
+                       std::initializer_list<std::string_view> words) {
+  const std::vector<std::string_view> allowed(words);
+  format = allowed.front();
+  command
+      .add_option("--format", format,
+                  fmt::format("{} (default: {})", fmt::join(allowed, ", "), allowed.front()))
+      ->type_name("WORD")
+      ->check([allowed](const std::string& word) {
+        for (const auto candidate : allowed)
+          if (candidate == word) return std::string();
+        return fmt::format("expected one of {}, got {}{}", fmt::join(allowed, ", "), quote(word),
+                           did_you_mean(word, allowed));
+      });
+}
+
+std::int64_t whole_number(std::string_view option, std::string_view text, std::int64_t minimum,
+                          std::int64_t maximum) {
+  const auto number = parse_int(text, minimum, maximum);
+  if (!number)
+    throw Error(ErrorCode::bad_input,
+                fmt::format("{}: expected a whole number from {} to {}, got {}", option, minimum,
+                            maximum, quote(text)));
+  return *number;
+}
+
+std::uint64_t size_in_bytes(std::string_view option, std::string_view text) {
+  const auto size = parse_size(text);
+  if (!size)
+    throw Error(ErrorCode::bad_input,
+                fmt::format("{}: expected a number of bytes such as 8, 64K or "
+                            "1G, got {}",
+                            option, quote(text)));
+  return *size;
+}
+
+}  // namespace ringside::cli
