@@ -9,11 +9,11 @@ namespace {
 
 std::shared_ptr<const CompiledPlan> compile(std::string_view spec, const Request& request) {
   auto plan = make_plan(spec, request);
-  require_proof(plan, false);
+  const ProofFacts facts = require_proof(plan, false).facts;
   auto schedule = make_schedule(plan);
   const auto hash = plan.hash();
   return std::make_shared<const CompiledPlan>(
-      CompiledPlan{std::move(plan), std::move(schedule), hash});
+      CompiledPlan{std::move(plan), std::move(schedule), facts, hash});
 }
 
 }  // namespace

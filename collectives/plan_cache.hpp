@@ -12,6 +12,7 @@
 
 #include "ringside/collectives/dependencies.hpp"
 #include "ringside/collectives/plan.hpp"
+#include "ringside/collectives/prover.hpp"
 
 namespace ringside {
 
@@ -19,6 +20,7 @@ namespace ringside {
 struct CompiledPlan {
   Plan plan;
   Schedule schedule;
+  ProofFacts facts;
   std::uint64_t hash = 0;
 };
 

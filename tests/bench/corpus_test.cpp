@@ -62,7 +62,7 @@ TEST(NcclTestsCorpus, EveryFileIsReadAsDescribed) {
   int files = 0;
   for (const auto& entry : fs::directory_iterator(fs::path(RINGSIDE_TEST_DATA) / "corpus/perf")) {
     if (entry.path().extension() != ".txt") continue;
-    const fs::path file = entry.path();
+    const fs::path& file = entry.path();
     const fs::path expectation = fs::path(file).replace_extension(".expect.json");
     SCOPED_TRACE(file.filename().string());
     const JsonDocument expected(read_file(expectation.string()), expectation.filename().string());

@@ -304,7 +304,7 @@ TEST(RecursiveDoubling, AddsInTheTreeOfBinomial) {
 TEST(Hierarchical, TakesAnyInnerAndOuterAlgorithm) {
   std::vector<std::string> specs;
   for (const Expected& expected : all_expected()) specs.push_back(expected.spec);
-  specs.push_back("hierarchical:inner=one_shot,outer=recursive_doubling");
+  specs.emplace_back("hierarchical:inner=one_shot,outer=recursive_doubling");
   const std::vector<std::string> groups_of[] = {{"0/1-2-3", "0-2/1-3", "0/1/2/3"},
                                                 {"0-1-2/3-4", "4-0/3/2-1"},
                                                 {"0-1-2/3-4-5", "0-1/2-3/4-5"},

@@ -19,7 +19,6 @@ namespace {
 using test::hand_made;
 using test::input;
 using test::output;
-using test::OwnedOp;
 using test::scratch;
 
 AccessMatrix everywhere(int ranks, Access access) {

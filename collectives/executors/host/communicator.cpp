@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include "ringside/base/options.hpp"
@@ -43,16 +44,18 @@ HostCommunicator::HostCommunicator(std::shared_ptr<Shared> shared, int rank)
 
 void HostCommunicator::run(const Call& call) {
   shared_->failure().throw_if_set(rank_);
-  const auto program = program_for(call);
+  const Program& program = program_for(call);
   WaitPolicy policy = policy_;
   if (call.options->timeout) policy.limit = *call.options->timeout;
 
-  enter(call, *program, policy);
-  if (program->lanes.size() == 1)
-    run_single_lane(call, *program, policy);
+  enter(call, program, policy);
+  if (program.runs_inline) return fold_entries(call);
+  collect_addresses();
+  if (program.lanes.size() == 1)
+    run_single_lane(call, program, policy);
   else
-    run_lanes(call, *program, policy);
-  leave(call, *program, policy);
+    run_lanes(call, program, policy);
+  leave(call, program, policy);
 }
 
 std::string HostCommunicator::spec_for(const Request& request, std::size_t bytes,
@@ -67,7 +70,7 @@ void HostCommunicator::abort(const std::string& why) {
 
 // --- set-up --------------------------------------------------------------------------------------
 
-std::shared_ptr<const Program> HostCommunicator::program_for(const Call& call) {
+const Program& HostCommunicator::program_for(const Call& call) {
   const Request request{call.collective, size(), call.root, call.in_place};
   const std::size_t element_bytes = size_of(call.type);
   const std::string& asked =
@@ -81,18 +84,18 @@ std::shared_ptr<const Program> HostCommunicator::program_for(const Call& call) {
   const auto found = std::find_if(programs_.begin(), programs_.end(), matches);
   if (found != programs_.end()) {
     if (found != programs_.begin()) std::rotate(programs_.begin(), found, found + 1);
-    return programs_.front().program;
+    return *programs_.front().program;
   }
   auto compiled = shared_->plans().get(
       spec_for(request, total(call.block_elements) * element_bytes, *call.options), request);
-  auto program = std::make_shared<const Program>(
+  auto program = std::make_unique<const Program>(
       Program::bind(std::move(compiled), rank_, call.block_elements, element_bytes));
   if (programs_.size() >= most_programs) programs_.pop_back();
   programs_.insert(
       programs_.begin(),
       {{request, asked, {call.block_elements.begin(), call.block_elements.end()}, element_bytes},
-       program});
-  return program;
+       std::move(program)});
+  return *programs_.front().program;
 }
 
 // --- enter ---------------------------------------------------------------------------------------
@@ -108,14 +111,15 @@ void HostCommunicator::enter(const Call& call, const Program& program, const Wai
 
   Entry& mine = shared_->entry(rank_, call_);
   mine.signature = Signature::of(call, compiled.hash, compiled.plan.spec().c_str());
-  mine.input = call.input;
-  mine.output = call.output;
-  mine.scratch = scratch;
+  mine.digest = digest_of(mine.signature);
+  if (!program.runs_inline)
+    mine.addresses = {call.input, call.output, scratch};
+  else if (mine.signature.elements > 0)
+    std::memcpy(mine.message, call.input, mine.signature.elements * size_of(call.type));
   mine.call.store(call_, std::memory_order_release);
 
   await_entries(call, policy);
   compare_signatures();
-  collect_addresses();
 }
 
 void HostCommunicator::await_entries(const Call& call, const WaitPolicy& policy) {
@@ -150,10 +154,11 @@ void HostCommunicator::await_entries(const Call& call, const WaitPolicy& policy)
 }
 
 void HostCommunicator::compare_signatures() {
-  const Signature& first = shared_->entry(0, call_).signature;
+  const std::uint64_t digest = shared_->entry(0, call_).digest;
   for (int peer = 1; peer < size(); ++peer) {
+    if (shared_->entry(peer, call_).digest == digest) continue;
+    const Signature& first = shared_->entry(0, call_).signature;
     const Signature& other = shared_->entry(peer, call_).signature;
-    if (agree(first, other)) continue;
     // All ranks come to the same verdict, and none has touched a buffer.
     throw Error(
         ErrorCode::mismatch,
@@ -167,12 +172,27 @@ void HostCommunicator::compare_signatures() {
 
 void HostCommunicator::collect_addresses() {
   for (int peer = 0; peer < size(); ++peer) {
-    const Entry& entry = shared_->entry(peer, call_);
+    const Addresses& addresses = shared_->entry(peer, call_).addresses;
     // Inputs are only read: the prover refuses plans that write them.
-    bases_[base_index(peer, Buffer::input)] = const_cast<std::byte*>(entry.input);
-    bases_[base_index(peer, Buffer::output)] = entry.output;
-    bases_[base_index(peer, Buffer::scratch)] = entry.scratch;
+    bases_[base_index(peer, Buffer::input)] = const_cast<std::byte*>(addresses.input);
+    bases_[base_index(peer, Buffer::output)] = addresses.output;
+    bases_[base_index(peer, Buffer::scratch)] = addresses.scratch;
   }
+}
+
+void HostCommunicator::fold_entries(const Call& call) {
+  sources_.clear();
+  for (int peer = 0; peer < size(); ++peer) sources_.push_back(shared_->entry(peer, call_).message);
+  destinations_.assign(1, call.output);
+  fold({.sources = sources_,
+        .destinations = destinations_,
+        .elements = total(call.block_elements),
+        .type = call.type,
+        .op = call.op,
+        .all_raw = true,
+        .scalar = call.options->scalar,
+        .completes = true,
+        .ranks = size()});
 }
 
 // --- ops -----------------------------------------------------------------------------------------

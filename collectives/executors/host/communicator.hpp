@@ -2,7 +2,8 @@
 /// A rank of the host executor: enter, ops, leave, on the caller's thread.
 ///
 /// *Enter* publishes {call number, signature, addresses} and waits for everybody's; if the
-/// signatures differ, every rank sees so before any buffer was touched, and throws. *Ops*: each
+/// signatures differ, every rank sees so before any buffer was touched, and throws. A message small
+/// enough travels in the entry, and the call is over with it. *Ops*: each
 /// lane of the rank is a queue of steps; a step waits for the progress of other streams, folds, and
 /// counts itself done. *Leave* waits for the last step of others that touches this rank's buffers.
 #pragma once
@@ -40,15 +41,17 @@ class HostCommunicator final : public Communicator::Implementation {
   };
   struct CachedProgram {
     ProgramKey key;
-    std::shared_ptr<const Program> program;
+    std::unique_ptr<const Program> program;
   };
 
-  std::shared_ptr<const Program> program_for(const Call& call);
+  /// Stays valid until the next call.
+  const Program& program_for(const Call& call);
 
   void enter(const Call& call, const Program& program, const WaitPolicy& policy);
   void await_entries(const Call& call, const WaitPolicy& policy);
   void compare_signatures();
   void collect_addresses();
+  void fold_entries(const Call& call);
 
   void run_single_lane(const Call& call, const Program& program, const WaitPolicy& policy);
   void run_lanes(const Call& call, const Program& program, const WaitPolicy& policy);

@@ -2,6 +2,7 @@
 #include "ringside/collectives/executors/host/program.hpp"
 
 #include "ringside/collectives/binding.hpp"
+#include "ringside/collectives/executors/host/shared.hpp"
 
 namespace ringside::host {
 namespace {
@@ -95,13 +96,23 @@ class Binder {
   Program& program_;
 };
 
+bool can_run_inline(const CompiledPlan& compiled, std::span<const std::size_t> block_elements,
+                    std::size_t element_bytes) {
+  const ProofFacts& facts = compiled.facts;
+  return compiled.plan.request().collective == Collective::all_reduce && facts.rank_order &&
+         facts.one_rounding && facts.same_on_all_ranks &&
+         block_elements.front() <= inline_bytes / element_bytes;
+}
+
 }  // namespace
 
 Program Program::bind(std::shared_ptr<const CompiledPlan> compiled, int rank,
                       std::span<const std::size_t> block_elements, std::size_t element_bytes) {
   Program program;
   program.compiled = std::move(compiled);
-  Binder(*program.compiled, block_elements, element_bytes, program).bind(rank);
+  program.runs_inline = can_run_inline(*program.compiled, block_elements, element_bytes);
+  if (!program.runs_inline)
+    Binder(*program.compiled, block_elements, element_bytes, program).bind(rank);
   return program;
 }
 

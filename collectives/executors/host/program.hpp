@@ -52,6 +52,9 @@ struct Program {
   std::vector<Address> addresses;
   std::vector<BoundWait> leave_waits;
   std::size_t scratch_bytes = 0;  ///< of this rank
+  /// The message fits in an entry, and by the proof the result is the fold of all inputs in rank
+  /// order, rounded once: every rank computes it from the entries, with the plan's bits.
+  bool runs_inline = false;
 
   [[nodiscard]] static Program bind(std::shared_ptr<const CompiledPlan> compiled, int rank,
                                     std::span<const std::size_t> block_elements,

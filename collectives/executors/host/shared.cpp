@@ -20,9 +20,10 @@ void Failure::throw_cause(int rank) const {
 void Failure::throw_if_set(int rank) const {
   if (!failed_.load(std::memory_order_acquire)) return;
   const std::lock_guard lock(mutex_);
-  throw Error(ErrorCode::failed,
-              fmt::format("the communicator failed in an earlier call: {}", cause_->what()))
-      .at_rank(rank);
+  Error error(ErrorCode::failed,
+              fmt::format("the communicator failed in an earlier call: {}", cause_->what()));
+  if (cause_->peer()) error.with_peer(*cause_->peer());
+  throw error.at_rank(rank);
 }
 
 Shared::Shared(int ranks, PlanCache& plans)

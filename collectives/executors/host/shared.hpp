@@ -8,6 +8,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -22,14 +23,28 @@ namespace ringside::host {
 /// Two lines: adjacent ones are fetched in pairs.
 inline constexpr std::size_t line = 128;
 
-/// What a rank publishes when it enters a call.
-struct alignas(line) Entry {
-  std::atomic<std::uint64_t> call{0};  ///< stored last, with release
-  Signature signature;
+/// Where a rank's buffers are.
+struct Addresses {
   const std::byte* input = nullptr;
   std::byte* output = nullptr;
   std::byte* scratch = nullptr;
 };
+
+/// Messages up to this long travel in the entry itself: what is left of its first cache line.
+inline constexpr std::size_t inline_bytes = 48;
+
+/// What a rank publishes when it enters a call. Peers read the first cache line only, unless the
+/// digests differ.
+struct alignas(line) Entry {
+  std::atomic<std::uint64_t> call{0};  ///< stored last, with release
+  std::uint64_t digest = 0;            ///< of the signature
+  union {
+    Addresses addresses = {};
+    std::byte message[inline_bytes];  ///< of a call whose program is `runs_inline`
+  };
+  Signature signature;
+};
+static_assert(offsetof(Entry, signature) == 64);
 
 struct alignas(line) Progress {
   std::atomic<std::uint64_t> done{0};
@@ -47,7 +62,7 @@ class Failure {
   void set(const Error& cause);
   /// For calls under way: the cause itself, as seen by `rank`.
   [[noreturn]] void throw_cause(int rank) const;
-  /// For later calls: `failed`, with the cause in words. Returns if there is none.
+  /// For later calls: `failed`, with the cause's words and peer. Returns if there is none.
   void throw_if_set(int rank) const;
 
  private:

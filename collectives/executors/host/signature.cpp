@@ -8,9 +8,17 @@
 namespace ringside::host {
 namespace {
 
+constexpr std::uint64_t seed = 0x9e3779b97f4a7c15ULL;
+
+/// A bijection in either argument, so hashes of words that differ in one place always differ.
+std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
+  hash = (hash ^ word) * 0xbf58476d1ce4e5b9ULL;
+  return hash ^ (hash >> 31);
+}
+
 std::uint64_t hash_of(std::span<const std::size_t> lengths) {
-  std::uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a, a word at a time
-  for (const auto length : lengths) hash = (hash ^ length) * 0x100000001b3ULL;
+  std::uint64_t hash = seed;
+  for (const auto length : lengths) hash = mixed(hash, length);
   return hash;
 }
 
@@ -34,11 +42,16 @@ Signature Signature::of(const Call& call, std::uint64_t plan_hash, const char* s
   return signature;
 }
 
-bool agree(const Signature& a, const Signature& b) {
-  return a.collective == b.collective && a.type == b.type && a.op == b.op && a.root == b.root &&
-         a.in_place == b.in_place && a.elements == b.elements && a.blocks_hash == b.blocks_hash &&
-         std::bit_cast<std::uint64_t>(a.scalar) == std::bit_cast<std::uint64_t>(b.scalar) &&
-         a.plan_hash == b.plan_hash;
+std::uint64_t digest_of(const Signature& s) {
+  const auto small =
+      static_cast<std::uint64_t>(s.collective) | static_cast<std::uint64_t>(s.type) << 8 |
+      static_cast<std::uint64_t>(s.op) << 16 | static_cast<std::uint64_t>(s.in_place) << 24 |
+      static_cast<std::uint64_t>(s.root) << 32;
+  std::uint64_t digest = seed;
+  for (const auto word : {small, std::uint64_t{s.elements}, s.blocks_hash,
+                          std::bit_cast<std::uint64_t>(s.scalar), s.plan_hash})
+    digest = mixed(digest, word);
+  return digest;
 }
 
 std::string differences(const Signature& a, const Signature& b) {

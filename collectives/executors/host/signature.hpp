@@ -25,8 +25,9 @@ struct Signature {
   [[nodiscard]] static Signature of(const Call& call, std::uint64_t plan_hash, const char* spec);
 };
 
-/// True if two ranks made the same call (the spec's wording may differ).
-[[nodiscard]] bool agree(const Signature& a, const Signature& b);
+/// Equal for two ranks that made the same call (the spec's wording may differ), and otherwise
+/// different but for one case in 2^64.
+[[nodiscard]] std::uint64_t digest_of(const Signature& signature);
 
 /// What differs, as "elements (100 and 128), operator (sum and max)".
 [[nodiscard]] std::string differences(const Signature& a, const Signature& b);

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include <chrono>
+#include <latch>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -164,14 +165,24 @@ TEST(Arguments, BuffersThatMakeNoSenseAreRefusedBeforeTheCall) {
 
 constexpr auto generous = std::chrono::seconds(20);
 
+/// A rank is told as it waits (`timeout`) or, if it comes when another's wait is over already, as
+/// it calls (`failed`); the words and the peer are the same.
+void expect_missing(const Outcome& outcome, int peer, const std::string& words) {
+  EXPECT_TRUE(outcome.code == ErrorCode::timeout || outcome.code == ErrorCode::failed)
+      << outcome.what;
+  EXPECT_EQ(outcome.peer, peer) << outcome.what;
+  EXPECT_NE(outcome.what.find(words), std::string::npos) << outcome.what;
+}
+
 TEST(Missing, ARankThatNeverCallsIsNamedOnAllOthersWithinTheLimit) {
   const Stopwatch watch;
   std::mutex mutex;
   std::vector<Outcome> outcomes;
+  std::latch told(3);
   World::threads(4).run([&](Communicator& comm) {
     expect_works(comm);
     if (comm.rank() == 2) {
-      std::this_thread::sleep_for(milliseconds(600));
+      told.wait();
       // The communicator has failed: the late call learns why instead of touching anything.
       Buffers late;
       const auto outcome = error_of([&] { late.call(comm, {}); });
@@ -186,32 +197,28 @@ TEST(Missing, ARankThatNeverCallsIsNamedOnAllOthersWithinTheLimit) {
       comm.all_reduce(buffers.in.data(), buffers.out.data(), 100, ElementType::float32,
                       ReduceOp::sum, {.timeout = milliseconds(150)});
     });
+    told.count_down();
     EXPECT_TRUE(buffers.untouched());
     const std::lock_guard lock(mutex);
     outcomes.push_back(outcome);
   });
   EXPECT_LT(watch.elapsed(), generous);
   ASSERT_EQ(outcomes.size(), 3u);
-  for (const auto& outcome : outcomes) {
-    EXPECT_EQ(outcome.code, ErrorCode::timeout) << outcome.what;
-    EXPECT_EQ(outcome.peer, 2);
-    EXPECT_NE(outcome.what.find("rank 2 has not entered all_reduce"), std::string::npos)
-        << outcome.what;
-  }
+  for (const auto& outcome : outcomes)
+    expect_missing(outcome, 2, "rank 2 has not entered all_reduce");
 }
 
 TEST(Missing, SeveralMissingRanksAreAllNamed) {
-  World::threads(4).run([](Communicator& comm) {
-    if (comm.rank() >= 2) {
-      std::this_thread::sleep_for(milliseconds(500));
-      return;
-    }
+  std::latch told(2);
+  World::threads(4).run([&](Communicator& comm) {
+    if (comm.rank() >= 2) return told.wait();
     Buffers buffers;
     const auto outcome = error_of([&] {
       comm.all_reduce(buffers.in.data(), buffers.out.data(), 100, ElementType::float32,
                       ReduceOp::sum, {.timeout = milliseconds(100)});
     });
-    EXPECT_NE(outcome.what.find("ranks 2, 3 have not entered"), std::string::npos) << outcome.what;
+    told.count_down();
+    expect_missing(outcome, 2, "ranks 2, 3 have not entered");
   });
 }
 
@@ -222,10 +229,7 @@ TEST(Missing, ARankThatReturnedIsNotWaitedFor) {
     if (comm.rank() == 1) return;
     Buffers buffers;  // the limit is the default of minutes
     const auto outcome = error_of([&] { buffers.call(comm, {}); });
-    EXPECT_EQ(outcome.code, ErrorCode::timeout);
-    EXPECT_EQ(outcome.peer, 1);
-    EXPECT_NE(outcome.what.find("rank 1 has returned without it"), std::string::npos)
-        << outcome.what;
+    expect_missing(outcome, 1, "rank 1 has returned without it");
   });
   EXPECT_LT(watch.elapsed(), generous);
 }
@@ -264,7 +268,7 @@ TEST(Missing, AbortFromAnotherThreadFreesAllWaitingRanks) {
     }
     Buffers buffers;
     const auto outcome = error_of([&] { buffers.call(comm, {}); });
-    EXPECT_EQ(outcome.code, ErrorCode::aborted);
+    EXPECT_TRUE(outcome.code == ErrorCode::aborted || outcome.code == ErrorCode::failed);
     EXPECT_NE(outcome.what.find("the user pressed a key"), std::string::npos);
     const auto later = error_of([&] { buffers.call(comm, {}); });
     EXPECT_EQ(later.code, ErrorCode::failed);
