@@ -75,8 +75,9 @@ std::string text_header(const Report& report, const Series& series) {
       factor ? request.sizes.factor : request.sizes.step, factor ? "factor" : "bytes",
       request.warmup, request.iterations.value_or(0), request.check && !series.peer ? 1 : 0);
   if (!request.iterations)
-    text += fmt::format("# iterations by time: {} a row and placement, in {} rounds\n",
-                        format_duration(request.time), request.rounds);
+    text +=
+        fmt::format("# iterations by time: {} a row and placement, in {} round{}\n",
+                    format_duration(request.time), request.rounds, request.rounds == 1 ? "" : "s");
   return text + "#\n" + devices(report, series) + "#\n" + column_heads();
 }
 

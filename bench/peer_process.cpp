@@ -19,6 +19,7 @@
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/text.hpp"
+#include "ringside/bench/interruption.hpp"
 
 extern char** environ;
 
@@ -88,7 +89,10 @@ PeerProcess::PeerProcess(const std::vector<std::string>& command, Seconds limit)
   input_ = channels[0].near;
   output_ = channels[1].near;
   errors_ = channels[2].near;
-  if (error == 0) return;
+  if (error == 0) {
+    note_child(child_);
+    return;
+  }
   for (const int descriptor : {input_, output_, errors_}) ::close(descriptor);
   throw Error(ErrorCode::io, fmt::format("cannot start {}: {}", name_, system_message(error)));
 }
@@ -105,6 +109,7 @@ PeerProcess::~PeerProcess() {
       (void)ended_within(patience);
     }
   }
+  forget_child(child_);
   ::close(output_);
   ::close(errors_);
 }

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "ringside/base/options.hpp"
+#include "ringside/bench/interruption.hpp"
 
 namespace ringside::bench {
 namespace {
@@ -32,6 +33,7 @@ void Progress::show(std::size_t done, std::size_t total, std::string_view what) 
   if (!wanted_) return;
   const std::string line =
       fmt::format("{} of {}: {}", done, total, what).substr(0, terminal_width());
+  note_progress_line(true);
   fmt::print(stderr, "\r\x1b[K{}", line);
   std::fflush(stderr);
   shown_ = true;
@@ -41,6 +43,7 @@ void Progress::erase() {
   if (!shown_) return;
   fmt::print(stderr, "\r\x1b[K");
   std::fflush(stderr);
+  note_progress_line(false);
   shown_ = false;
 }
 

@@ -4,8 +4,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ringside/base/file.hpp"
@@ -176,6 +181,70 @@ TEST(BenchCommand, TheProgressLineLeavesNothingBehind) {
   EXPECT_NE(result.error.find("1 of 6"), std::string::npos) << result.error;
   EXPECT_TRUE(result.error.ends_with("\r\x1b[K")) << result.error;
   EXPECT_EQ(result.output.find('\x1b'), std::string::npos);
+}
+
+/// `ringside bench` in the middle of a long measurement, sent that signal after two seconds.
+ProgramResult interrupted(const std::string& signal, std::vector<std::string> words,
+                          const std::string& mark) {
+  words.insert(words.begin(), {"timeout", "--foreground", "--preserve-status", "-s", signal, "2",
+                               RINGSIDE_PROGRAM, "bench", "--time", "100s", "-a", "ring"});
+  return run_program(words, {.environment = {"RINGSIDE_PROGRESS=always", mark}});
+}
+
+/// Running processes that inherited this entry of the environment; the dead have none.
+std::vector<std::string> processes_with(const std::string& entry) {
+  std::vector<std::string> found;
+  for (const auto& process : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream file(process.path() / "environ");
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    if (text.find(entry) != std::string::npos) found.push_back(process.path().filename());
+  }
+  return found;
+}
+
+TEST(BenchCommand, ASignalLeavesNoLineAndNoProcessBehind) {
+  const std::string mark = "INTERRUPTED_BY_TEST=" + std::to_string(::getpid());
+  for (const auto& [signal, number] : {std::pair{"INT", 2}, {"TERM", 15}}) {
+    SCOPED_TRACE(signal);
+    const auto result = interrupted(signal, {}, mark);
+    EXPECT_EQ(result.exit_code, 128 + number);
+    EXPECT_EQ(result.output, "");
+    EXPECT_NE(result.error.find("0 of 16"), std::string::npos) << result.error;
+    EXPECT_TRUE(result.error.ends_with("\r\x1b[K")) << result.error;
+  }
+  const auto result = interrupted("INT", {"--compare", "openmpi"}, mark);
+  if (result.error.find("install Open MPI") == std::string::npos) {
+    EXPECT_EQ(result.exit_code, 128 + 2) << result.error;
+  }
+  EXPECT_EQ(processes_with(mark), std::vector<std::string>());
+}
+
+TEST(BenchCommand, AFileThatCannotBeWrittenIsFoundOutBeforeMeasuring) {
+  for (const std::string path : {"/no/such/folder/file", "/tmp"}) {
+    SCOPED_TRACE(path);
+    const auto result =
+        bench({"--time", "100s", "--output", path}, {.limit = std::chrono::seconds{20}});
+    EXPECT_FALSE(result.timed_out);
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_EQ(lines_of(result.error).size(), 1U) << result.error;
+    EXPECT_NE(result.error.find("cannot write \"" + path), std::string::npos) << result.error;
+  }
+}
+
+TEST(BenchCommand, AFullDiskIsNamed) {
+  const std::string program = RINGSIDE_PROGRAM;
+  const auto result = run_program(
+      {"/bin/sh", "-c", "exec " + program + " bench -a ring -b 8 -e 8 -n 1 >/dev/full"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.error, "ringside: cannot write standard output: no space left on device\n");
+}
+
+TEST(BenchCommand, AMistypedVariableIsWarnedAbout) {
+  const auto result =
+      bench(small({"--algorithm", "ring"}), {.environment = {"RINGSIDE_TIMEOUTT=3"}});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(lines_of(result.error).size(), 1U) << result.error;
+  EXPECT_NE(result.error.find("did you mean RINGSIDE_TIMEOUT?"), std::string::npos) << result.error;
 }
 
 }  // namespace

@@ -126,6 +126,12 @@ TEST(Plan, FilesAndSpecsGiveTheSamePlan) {
   }
 }
 
+TEST(Plan, AutoIsWhatTheLibraryTakes) {
+  const auto result = ringside_program({"plan", "auto", "--ranks", "2"});
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  EXPECT_TRUE(result.output.starts_with("two_shot\n")) << result.output;
+}
+
 TEST(Plan, DotIsAGraph) {
   const auto dot = output_of({"plan", "chain", "--ranks", "3", "--format", "dot"});
   EXPECT_TRUE(contains(dot, "digraph")) << dot;

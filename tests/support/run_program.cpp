@@ -65,7 +65,7 @@ struct Pipe {
   ::dup2(in.read.get(), STDIN_FILENO);
   ::dup2(out.write.get(), STDOUT_FILENO);
   ::dup2(err.write.get(), STDERR_FILENO);
-  ::signal(SIGPIPE, SIG_DFL);
+  for (const int signal : {SIGPIPE, SIGINT, SIGHUP}) ::signal(signal, SIG_DFL);
   for (const auto& row : option_rows()) ::unsetenv(row.variable.c_str());
   for (const auto& [variable, guess] : unknown_option_variables()) ::unsetenv(variable.c_str());
   for (const auto& entry : environment) {

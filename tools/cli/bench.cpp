@@ -3,19 +3,24 @@
 /// letters.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <CLI/App.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <set>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/file.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/bench/bench.hpp"
+#include "ringside/bench/interruption.hpp"
 #include "ringside/collectives/spec.hpp"
 #include "ringside/tools/cli/commands.hpp"
 
@@ -56,7 +61,7 @@ std::vector<std::string> read_algorithms(const std::string& text) {
 }
 
 std::vector<int> read_ranks(std::string_view option, const std::string& text) {
-  constexpr int most = 1024;  // threads of a World
+  constexpr int most = 256;  // threads of a World
   std::vector<int> ranks;
   for (const auto word : split(text, ',')) {
     const auto number = parse_int(word, 1, most);
@@ -161,18 +166,38 @@ Format read_format(const Arguments& arguments) {
   return Format::text;
 }
 
+/// Measuring may take long: a file that cannot be written is found out before.
+void check_writable(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const fs::path target = fs::weakly_canonical(fs::absolute(path), ignored);  // follows links
+  const auto refuse = [&](int error) {
+    throw Error(ErrorCode::io, fmt::format("cannot write {}: {}", quote(path),
+                                           to_lower(std::generic_category().message(error))));
+  };
+  const auto status = fs::status(path, ignored);
+  if (fs::is_directory(status)) refuse(EISDIR);
+  // A file is replaced by another of its folder, anything else is written to.
+  const bool replaced = fs::is_regular_file(status) || !fs::exists(status);
+  const fs::path written = replaced ? target.parent_path() : target;
+  if (::access(written.c_str(), W_OK) != 0) refuse(errno);
+}
+
 int run(const Arguments& arguments, bool factor_given) {
   const auto request = read_request(arguments, factor_given);
+  warn_of_unknown_variables();
+  bench::clean_up_on_signals();
   bench::Output output;
   output.format = read_format(arguments);
   output.summary = arguments.summary;
   if (arguments.output.empty() || arguments.output == "-") {
     output.print = [](std::string_view text) {
       print(text);
-      std::fflush(stdout);  // who watches sees rows as they come
+      flush();  // who watches sees rows as they come, and a full disk ends the measurement
     };
     return run_bench(request, output);
   }
+  check_writable(arguments.output);
   std::string collected;
   output.print = [&](std::string_view text) { collected += text; };
   const int exit_code = run_bench(request, output);
@@ -203,9 +228,10 @@ void add_options(CLI::App& command, Arguments& a) {
       "Blocks that these calls are spread over, the algorithms taking turns (default: 5)");
   add("-w,--warmup", a.warmup, "N", "Untimed calls before (default: 1)");
   add("-c,--check", a.check, "0|1", "Check the results (default: 1)");
-  add("-o,--op", a.op, "OP[,OP...]", "sum, prod, max, min, avg, premul_sum (mulsum), or all");
+  add("-o,--op", a.op, "OP[,OP...]",
+      "sum (default), prod, max, min, avg, premul_sum (mulsum), or all");
   add("-d,--type", a.type, "TYPE[,TYPE...]",
-      "float32 (float), float16 (half), bfloat16, float64 (double), int8, ..., or all");
+      "float32 (float; default), float16 (half), bfloat16, float64 (double), int8, ..., or all");
   add("--placement", a.placement, "both|in|out", "In place, out of place (default: both)");
   add("--pin", a.pin, "yes|no", "Keep every rank on one core, rank mod cores (default: yes)");
   add("--timeout", a.timeout, "TIME", "Longest wait for a rank (default: the option timeout)");

@@ -23,6 +23,11 @@ void add_plan_command(CLI::App& app, int& exit_code);
 /// Writes to standard output. Throws Error(io) when it takes no more; main() knows a reader that
 /// left (`ringside ... | head`) from a disk that is full.
 void print(std::string_view text);
+/// Hands over what was printed. Throws as `print` does.
+void flush();
+
+/// A line on standard error for every RINGSIDE_ variable of the environment that sets no option.
+void warn_of_unknown_variables();
 
 /// Adds `--format` with the words allowed, the first being the default, to a command.
 void add_format_option(CLI::App& command, std::string& format,

@@ -90,10 +90,26 @@ void add_set_option(CLI::App& app) {
       ->take_all();
 }
 
+/// What a command was given and does not take.
+std::string unexpected(const CLI::App& command, const std::string& word) {
+  if (!word.starts_with('-')) return fmt::format("{} is one word too many", quote(word));
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options())
+    for (const auto& name : option->get_lnames()) names.push_back("--" + name);
+  return fmt::format("there is no option {}{}", quote(word),
+                     did_you_mean(word, std::vector<std::string_view>(names.begin(), names.end())));
+}
+
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const auto chosen = app.get_subcommands();
-  if (!chosen.empty())
-    return fmt::format("{} (see ringside {} --help)", error.what(), chosen.front()->get_name());
+  if (!chosen.empty()) {
+    const CLI::App& command = *chosen.front();
+    const auto words = command.remaining();
+    const bool extras = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !words.empty();
+    return fmt::format("{} (see ringside {} --help)",
+                       extras ? unexpected(command, words.front()) : error.what(),
+                       command.get_name());
+  }
   std::vector<std::string_view> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
     names.emplace_back(command->get_name());

@@ -4,7 +4,6 @@
 
 #include <CLI/App.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <span>
 #include <vector>
@@ -65,9 +64,7 @@ void run(const std::string& format, int& exit_code) {
   const auto rows = option_rows();
   const auto unknown = unknown_option_variables();
   print(format == "json" ? dump_json(to_json(rows, unknown)) : to_text(rows));
-  for (const auto& [variable, suggestion] : unknown)
-    fmt::print(stderr, "ringside: warning: {} is set, but is no option's variable{}\n", variable,
-               suggestion.empty() ? "" : fmt::format(" (did you mean {}?)", suggestion));
+  warn_of_unknown_variables();
   if (std::ranges::any_of(rows, [](const OptionRow& row) { return !row.error.empty(); }))
     exit_code = 1;
 }

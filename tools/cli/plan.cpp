@@ -19,6 +19,7 @@
 #include "ringside/collectives/algorithm.hpp"
 #include "ringside/collectives/lower.hpp"
 #include "ringside/collectives/plan_io.hpp"
+#include "ringside/collectives/selector/host_default.hpp"
 #include "ringside/tools/cli/commands.hpp"
 #include "ringside/tools/cli/plan_report.hpp"
 
@@ -85,7 +86,11 @@ Plan plan_from_spec(const Arguments& arguments, const Wanted& wanted) {
                         .ranks = *wanted.ranks,
                         .root = wanted.root.value_or(0),
                         .in_place = arguments.in_place};
-  PlanStream stream(parse_spec(arguments.plan), request);
+  const std::string spec =
+      arguments.plan == "auto"
+          ? default_host_spec(request, size_in_bytes("--bytes", arguments.bytes))
+          : arguments.plan;
+  PlanStream stream(parse_spec(spec), request);
   Plan plan(request, stream.shape(), stream.spec());
   while (const Op* op = stream.next()) {
     plan.append(*op);
@@ -97,6 +102,8 @@ Plan plan_from_spec(const Arguments& arguments, const Wanted& wanted) {
   return plan;
 }
 
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
 Plan plan_from_file(const Arguments& arguments, const Wanted& wanted) {
   const std::string name = arguments.plan == "-" ? "standard input" : quote(arguments.plan, 200);
   const std::string text = read_file(arguments.plan, largest_file);
@@ -105,6 +112,9 @@ Plan plan_from_file(const Arguments& arguments, const Wanted& wanted) {
   };
   Plan plan = plan_from_json(text, name);
   const Request& request = plan.request();
+  // It is printed; a terminal obeys control characters.
+  if (std::any_of(plan.spec().begin(), plan.spec().end(), is_control))
+    refuse("$.spec: it has a control character");
   if (wanted.ranks && *wanted.ranks != request.ranks)
     refuse(
         fmt::format("the plan is for {} ranks, not for --ranks {}", request.ranks, *wanted.ranks));
@@ -187,8 +197,8 @@ void add_plan_command(CLI::App& app, int& exit_code) {
   const auto arguments = std::make_shared<Arguments>();
   command
       ->add_option("PLAN", arguments->plan,
-                   "A spec string (ring:slices=8), a plan file (its name has\n"
-                   "a '.' or '/'), or - for a plan on standard input")
+                   "A spec string (ring:slices=8), auto, a plan file (its name\n"
+                   "has a '.' or '/'), or - for a plan on standard input")
       ->required()
       ->type_name("SPEC|FILE.json|-");
   command->add_option("--ranks", arguments->ranks, "Number of ranks; a file names its own")

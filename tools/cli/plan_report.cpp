@@ -127,8 +127,8 @@ std::string page_text(const Plan& plan, const Proof* proof, const Cost& cost, st
   std::string text = fmt::format("{}\n", plan.spec());
   text += fmt::format("  request  {}\n", request_text(plan.request()));
   text += fmt::format("  shape    {}\n", shape_text(plan));
-  text += fmt::format("  ops      {}, which make {} transfers between ranks\n", cost.ops,
-                      cost.transfers);
+  text += fmt::format("  ops      {}, which make {} between ranks\n", cost.ops,
+                      count_of(cost.transfers, "transfer"));
   if (proof == nullptr)
     text +=
         fmt::format("\nproof: not tried, because the prover stops at {} ranks\n", max_proven_ranks);
