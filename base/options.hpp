@@ -50,7 +50,7 @@ struct OptionDefinition {
 inline constexpr auto option_table = std::to_array<OptionDefinition>({
     {"timeout",
      OptionType::duration,
-     "300",
+     "300s",
      "how long a collective waits for another rank before it fails",
      {},
      1e-3,

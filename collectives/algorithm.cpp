@@ -16,7 +16,6 @@ namespace ringside {
 namespace {
 
 constexpr int most_slices = 4096;
-constexpr int most_lanes = 16;
 constexpr int default_depth =
     2;  // double buffering; deeper costs cache and has not been seen to pay
 
@@ -61,8 +60,20 @@ Shape shape_for(const Parameters& parameters, const Algorithm& algorithm) {
   // With one slice there is mostly nothing for a second lane to overlap with.
   shape.lanes = parameters.integer(
       "lanes", shape.slices > 1 ? algorithm.lanes : algorithm.unsliced_lanes, 1, most_lanes);
-  shape.depth = parameters.integer("depth", std::min(default_depth, shape.slices), 1, shape.slices);
+  shape.depth = std::min(parameters.integer("depth", default_depth, 1, most_slices), shape.slices);
   return shape;
+}
+
+/// Registered code is foreign code: what it made must be usable.
+void check_made(const AlgorithmInfo& info, const Algorithm& made) {
+  const auto demand = [&](bool right, const char* wrong) {
+    if (!right)
+      throw Error(ErrorCode::invalid_argument, fmt::format("algorithm '{}' {}", info.name, wrong));
+  };
+  const auto is_lanes = [](int lanes) { return lanes >= 1 && lanes <= most_lanes; };
+  demand(made.chunks >= 1, "cuts its blocks in less than one chunk");
+  demand(is_lanes(made.lanes) && is_lanes(made.unsliced_lanes), "has not from 1 to 16 lanes");
+  demand(made.write != nullptr, "has nothing that writes it");
 }
 
 /// One rank alone: its output is its input.
@@ -96,9 +107,22 @@ std::span<const ParameterInfo> common_parameters() {
 void register_algorithm(AlgorithmInfo info) {
   if (parse_spec(info.name).name != info.name)
     throw Error(ErrorCode::invalid_argument, fmt::format("'{}' is no algorithm name", info.name));
+  if (info.name == "auto" || info.name == "all")
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("'{}' means a choice of algorithms: no algorithm can have that name",
+                            info.name));
   if (!info.make)
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("algorithm '{}' has nothing that makes it", info.name));
+  std::vector<std::string> names;
+  for (const auto& parameter : common_parameters()) names.push_back(parameter.name);
+  for (const auto& parameter : info.parameters) {
+    if (std::find(names.begin(), names.end(), parameter.name) != names.end())
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("algorithm '{}' has the parameter '{}' twice", info.name, parameter.name));
+    names.push_back(parameter.name);
+  }
   auto& r = registry();
   const std::lock_guard lock(r.mutex);
   for (const auto& other : r.algorithms)
@@ -132,7 +156,9 @@ Algorithm make_algorithm(const Spec& spec, const Request& request) {
   if (std::find(served.begin(), served.end(), request.collective) == served.end())
     throw Error(ErrorCode::unsupported,
                 fmt::format("{} does not do {}", spec.name, to_string(request.collective)));
-  return info.make(request, Parameters(canonical(info, spec)));
+  Algorithm made = info.make(request, Parameters(canonical(info, spec)));
+  check_made(info, made);
+  return made;
 }
 
 struct PlanStream::State {

@@ -25,6 +25,9 @@
 
 namespace ringside {
 
+/// The most lanes that an algorithm may have, and that the parameter `lanes` may ask for.
+inline constexpr int most_lanes = 16;
+
 /// An all-reduce told as two halves: after `reduce` the complete value of chunk c is the running
 /// value of rank owner(c); `spread` brings it to everybody. What a hierarchical algorithm needs to
 /// put another one between the halves.
@@ -40,7 +43,7 @@ struct Halves {
 /// deterministic, and it is never called for one rank alone (that is a copy).
 struct Algorithm {
   int chunks = 1;  ///< chunks that each block is cut in
-  int lanes = 1;   ///< lanes it tells apart (Group::on_lane)
+  int lanes = 1;   ///< lanes it tells apart (Group::on_lane), at most most_lanes
   /// Lanes where the call is not sliced: more than one only if parts of it run side by side anyway
   /// (two rings). Lane l is then lane l mod this.
   int unsliced_lanes = 1;
@@ -66,8 +69,10 @@ struct AlgorithmInfo {
 /// Parameters that every algorithm takes: slices, lanes, depth.
 [[nodiscard]] std::span<const ParameterInfo> common_parameters();
 
-/// Adds an algorithm. Throws Error(invalid_argument) if the name is taken or is no name. Safe to
-/// call from any thread; algorithms are never removed.
+/// Adds an algorithm. Throws Error(invalid_argument) if the name is taken, reserved (auto, all) or
+/// no name, or if a
+/// parameter is there twice or is one of the common ones. Safe to call from any thread; algorithms
+/// are never removed.
 void register_algorithm(AlgorithmInfo info);
 
 /// All registered algorithms, built-ins first, in a fixed order. The references stay valid.
@@ -77,7 +82,8 @@ void register_algorithm(AlgorithmInfo info);
 [[nodiscard]] const AlgorithmInfo& find_algorithm(std::string_view name);
 
 /// Checks the spec's name and parameter names and makes the algorithm for a request.
-/// Throws Error(bad_input) or Error(unsupported).
+/// Throws Error(bad_input) or Error(unsupported), and Error(invalid_argument) if what was
+/// registered makes no algorithm: without chunks or lanes, or with nothing that writes it.
 [[nodiscard]] Algorithm make_algorithm(const Spec& spec, const Request& request);
 
 /// The ops of an algorithm, one at a time, never stored: for consumers that pull (a ring of 4,096

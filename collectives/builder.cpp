@@ -24,6 +24,11 @@ bool Builder::stored(int rank, int chunk) const {
 }
 
 void Builder::mark_stored(int rank, int chunk, int count) {
+  if (rank < 0 || rank >= request_.ranks || chunk < 0 || count < 1 || count > chunks_ - chunk)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("an op stores {} chunks from chunk {} at rank {}: there are {} chunks "
+                            "and {} ranks",
+                            count, chunk, rank, chunks_, request_.ranks));
   const auto first = stored_.begin() + static_cast<std::ptrdiff_t>(rank) * chunks_ + chunk;
   std::fill(first, first + count, std::uint8_t{1});
 }
@@ -41,6 +46,11 @@ Group::Group(Builder& builder) : builder_(&builder), chunks_(builder.chunks_) {
   members_ = std::make_shared<const std::vector<int>>(std::move(all));
 }
 
+void Group::reject(const char* what, int number, int count) {
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("there is no {0} {1} in a group of {2} {0}s", what, number, count));
+}
+
 Group Group::among(const std::vector<int>& ranks) const {
   std::vector<int> members;
   members.reserve(ranks.size());
@@ -51,6 +61,9 @@ Group Group::among(const std::vector<int>& ranks) const {
 }
 
 Group Group::part(int first, int count, int parts) const {
+  if (count < 1 || first < 0 || count > chunks_ - first)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{} chunks from chunk {} of a group of {}", count, first, chunks_));
   if (parts < 1 || count % parts != 0)
     throw Error(ErrorCode::internal, fmt::format("{} chunks cut in {} parts", count, parts));
   Group group = *this;
@@ -129,6 +142,8 @@ Op Group::op(int rank, std::span<const Location> sources, std::span<const Locati
 }
 
 Op Group::finish(int rank, int count) const {
+  if (builder_->sources_.empty())
+    throw Error(ErrorCode::invalid_argument, fmt::format("an op of rank {} reads nothing", rank));
   const int chunks = count * unit_;
   const int first = builder_->sources_.front().chunk;
   for (const auto& destination : builder_->destinations_)

@@ -53,7 +53,8 @@ class Builder {
 /// hands parts of it to other algorithms, which cannot tell the difference.
 class Group {
  public:
-  /// All ranks and all chunks.
+  /// All ranks and all chunks. All that a group hands out lies in it: everything below throws
+  /// Error(invalid_argument) for ranks and chunks that it has not got.
   explicit Group(Builder& builder);
 
   [[nodiscard]] int ranks() const { return static_cast<int>(members_->size()); }
@@ -99,9 +100,14 @@ class Group {
  private:
   Group() = default;
   [[nodiscard]] int global_rank(int rank) const {
+    if (rank < 0 || rank >= ranks()) reject("rank", rank, ranks());
     return (*members_)[static_cast<std::size_t>(rank)];
   }
-  [[nodiscard]] int global_chunk(int chunk) const { return first_chunk_ + chunk * unit_; }
+  [[nodiscard]] int global_chunk(int chunk) const {
+    if (chunk < 0 || chunk >= chunks_) reject("chunk", chunk, chunks_);
+    return first_chunk_ + chunk * unit_;
+  }
+  [[noreturn]] static void reject(const char* what, int number, int count);
   [[nodiscard]] Op finish(int rank, int count) const;
 
   Builder* builder_ = nullptr;

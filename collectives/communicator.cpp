@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <limits>
@@ -14,12 +15,17 @@ namespace ringside {
 namespace {
 
 void check_buffers(const std::byte* input, const std::byte* output, std::size_t elements,
-                   ElementType type) {
+                   ElementType type, ReduceOp op) {
+  const auto known = [](auto value, const auto& all) {
+    return std::find(all.begin(), all.end(), value) != all.end();
+  };
+  if (!known(type, all_element_types) || !known(op, all_reduce_ops))
+    throw Error(ErrorCode::invalid_argument, "all_reduce of an unknown type or operator");
   if (elements == 0) return;
   if (!input || !output)
     throw Error(ErrorCode::invalid_argument, fmt::format("all_reduce of {} elements with a null {}",
                                                          elements, input ? "output" : "input"));
-  if (elements > std::numeric_limits<std::size_t>::max() / size_of(type))
+  if (elements > std::numeric_limits<std::ptrdiff_t>::max() / size_of(type))
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("all_reduce of {} elements: more than memory can hold", elements));
   const std::size_t bytes = elements * size_of(type);
@@ -44,7 +50,7 @@ void Communicator::all_reduce(const void* input, void* output, std::size_t eleme
                               ElementType type, ReduceOp op, const CallOptions& options) {
   const auto* from = static_cast<const std::byte*>(input);
   auto* to = static_cast<std::byte*>(output);
-  check_buffers(from, to, elements, type);
+  check_buffers(from, to, elements, type, op);
   const std::array<std::size_t, 1> blocks = {elements};
   implementation_->run({.collective = Collective::all_reduce,
                         .input = from,
@@ -53,7 +59,7 @@ void Communicator::all_reduce(const void* input, void* output, std::size_t eleme
                         .type = type,
                         .op = op,
                         .root = 0,
-                        .in_place = input == output,
+                        .in_place = elements == 0 || input == output,  // empty ones lie anywhere
                         .options = &options});
 }
 

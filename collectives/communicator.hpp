@@ -61,6 +61,9 @@ struct CallOptions {
 /// was touched, the communicator works on); `timeout` and `aborted` (the communicator has failed:
 /// every later call on any rank throws `failed` with the first cause); `bad_input` and
 /// `unsupported` for the spec (before anything is sent).
+///
+/// After `timeout` and `aborted` other ranks may still be at work on this rank's buffers: they must
+/// outlive World::run.
 class Communicator {
  public:
   class Implementation;  ///< one per backend
@@ -79,13 +82,13 @@ class Communicator {
 
   template <class T>
   void all_reduce(std::span<T> data, ReduceOp op = ReduceOp::sum, const CallOptions& options = {}) {
-    all_reduce(data.data(), data.data(), data.size(), ElementTypeOf<std::remove_cv_t<T>>::value, op,
-               options);
+    static_assert(!std::is_const_v<T>, "in place: the data are overwritten");
+    all_reduce(data.data(), data.data(), data.size(), ElementTypeOf<T>::value, op, options);
   }
   /// Throws Error(invalid_argument) if the spans differ in length.
   template <class T>
-  void all_reduce(std::span<const T> input, std::span<T> output, ReduceOp op = ReduceOp::sum,
-                  const CallOptions& options = {}) {
+  void all_reduce(std::span<const std::type_identity_t<T>> input, std::span<T> output,
+                  ReduceOp op = ReduceOp::sum, const CallOptions& options = {}) {
     if (input.size() != output.size())
       throw Error(ErrorCode::invalid_argument, "all_reduce: input and output differ in length");
     all_reduce(input.data(), output.data(), input.size(), ElementTypeOf<T>::value, op, options);

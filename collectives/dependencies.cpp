@@ -229,6 +229,7 @@ class Deriver {
       Content result;
       here.all_raw = true;
       bool complete_source = false;
+      bool raw_beyond_mask = false;
       for (std::size_t i = 0; i < view.sources.size(); ++i) {
         const Content& source = contents[cells_.at(view.sources[i], offset)];
         result.contributions += source.contributions;
@@ -236,10 +237,12 @@ class Deriver {
         const bool scale = source.raw && (folds || plan_.ranks() == 1);
         here.all_raw = here.all_raw && scale;
         if (scale && i < 64) here.raw_mask |= std::uint64_t{1} << i;
+        raw_beyond_mask = raw_beyond_mask || (scale && i >= 64);
         if (scale || !source.raw) continue;
         result.raw = true;  // a copy hands a raw contribution on
       }
       if (!reduces) here = {};
+      if (reduces && raw_beyond_mask && !here.all_raw) schedule_.unscalable = op;
       here.completes =
           reduces && folds && !complete_source && result.contributions == plan_.ranks();
       if (offset > 0 && (here.raw_mask != facts.raw_mask || here.all_raw != facts.all_raw ||
@@ -279,5 +282,13 @@ class Deriver {
 }  // namespace
 
 Schedule make_schedule(const Plan& plan) { return Deriver(plan).run(); }
+
+void require_scalable(const Plan& plan, const Schedule& schedule) {
+  if (schedule.unscalable)
+    throw Error(ErrorCode::unsupported,
+                fmt::format("{} cannot do premul_sum: {} mixes contributions and partial sums in "
+                            "more than 64 sources",
+                            plan.spec(), describe(plan, *schedule.unscalable)));
+}
 
 }  // namespace ringside

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -51,6 +52,10 @@ struct Schedule {
   std::vector<int> position_of;
   std::vector<OpFacts> facts;
 
+  /// An op that premul_sum cannot run, if there is one: beyond its 64th source it adds raw
+  /// contributions to partial sums, and its facts cannot tell them apart.
+  std::optional<std::size_t> unscalable;
+
   /// The waits of an op, transitively reduced.
   [[nodiscard]] std::span<const Wait> waits(int op) const {
     const auto i = static_cast<std::size_t>(op);
@@ -66,6 +71,9 @@ struct Schedule {
 
 /// Derives it. Requires a well-formed plan (check_structure).
 [[nodiscard]] Schedule make_schedule(const Plan& plan);
+
+/// Throws Error(unsupported) if premul_sum cannot run the plan. `schedule` must be of `plan`.
+void require_scalable(const Plan& plan, const Schedule& schedule);
 
 /// Proves, independently of how the waits were derived, that they order every conflicting pair of
 /// (op, slice)s, unrolled over enough slices to see scratch reused. Throws Error(internal) naming

@@ -169,8 +169,10 @@ void Plan::append(const Op& op) {
   ops_.push_back({op.rank, op.lane, op.count, static_cast<std::uint32_t>(locations_.size()),
                   static_cast<std::uint32_t>(op.sources.size()),
                   static_cast<std::uint32_t>(op.destinations.size())});
-  locations_.insert(locations_.end(), op.sources.begin(), op.sources.end());
-  locations_.insert(locations_.end(), op.destinations.begin(), op.destinations.end());
+  // Copied first: the op may be one of this plan, whose locations move when the list grows.
+  std::vector<Location> added(op.sources.begin(), op.sources.end());
+  added.insert(added.end(), op.destinations.begin(), op.destinations.end());
+  locations_.insert(locations_.end(), added.begin(), added.end());
 }
 
 int Plan::add_slot(int rank, const ScratchSlot& slot) {

@@ -9,6 +9,7 @@ namespace ringside {
 
 void run_reference(const Plan& plan, const PlanArguments& arguments, const PlanBuffers& buffers) {
   const Schedule schedule = make_schedule(plan);  // for the facts: where to scale and to divide
+  if (arguments.op == ReduceOp::premul_sum) require_scalable(plan, schedule);
   const Binding binding = Binding::unsliced(plan, arguments.block_elements);
   const std::size_t element_bytes = size_of(arguments.type);
 

@@ -27,7 +27,8 @@ struct PlanArguments {
   double scalar = 1.0;  ///< premul_sum
 };
 
-/// Runs the plan. Slices and lanes do not matter here. Requires a well-formed plan.
+/// Runs the plan. Slices and lanes do not matter here. Requires a well-formed plan. Throws
+/// Error(unsupported) where require_scalable does, for premul_sum.
 void run_reference(const Plan& plan, const PlanArguments& arguments, const PlanBuffers& buffers);
 
 }  // namespace ringside

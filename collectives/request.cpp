@@ -26,6 +26,13 @@ std::optional<Collective> parse_collective(std::string_view name) {
   return std::nullopt;
 }
 
+std::span<const std::string_view> collective_names() { return names; }
+
+bool has_root(Collective collective) {
+  return collective == Collective::broadcast || collective == Collective::reduce ||
+         collective == Collective::gather || collective == Collective::scatter;
+}
+
 void validate(const Request& request) {
   if (request.ranks < 1 || request.ranks > max_ranks)
     throw Error(ErrorCode::invalid_argument,
@@ -34,6 +41,9 @@ void validate(const Request& request) {
     throw Error(
         ErrorCode::invalid_argument,
         fmt::format("root {} is not a rank: there are {} ranks", request.root, request.ranks));
+  if (request.root != 0 && !has_root(request.collective))
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{} has no root", to_string(request.collective)));
   if (request.in_place && request.collective == Collective::all_to_all)
     throw Error(ErrorCode::invalid_argument, "all_to_all cannot be in place");
 }

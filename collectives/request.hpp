@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string_view>
 
 namespace ringside {
@@ -21,6 +22,7 @@ enum class Collective : int {
 
 [[nodiscard]] std::string_view to_string(Collective collective);
 [[nodiscard]] std::optional<Collective> parse_collective(std::string_view name);
+[[nodiscard]] std::span<const std::string_view> collective_names();
 
 /// The largest number of ranks that a request may name.
 inline constexpr int max_ranks = 65536;
@@ -35,8 +37,11 @@ struct Request {
   bool operator==(const Request&) const = default;
 };
 
-/// Throws Error(invalid_argument) unless 1 <= ranks <= max_ranks, root is a rank, and the
-/// collective can be in place if asked to (all_to_all cannot).
+/// True for broadcast, reduce, gather and scatter.
+[[nodiscard]] bool has_root(Collective collective);
+
+/// Throws Error(invalid_argument) unless 1 <= ranks <= max_ranks, root is a rank (0 for collectives
+/// without one), and the collective can be in place if asked to (all_to_all cannot).
 void validate(const Request& request);
 
 }  // namespace ringside

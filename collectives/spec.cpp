@@ -15,7 +15,7 @@ namespace ringside {
 namespace {
 
 constexpr std::size_t longest_spec = 65536;  // an order of some thousand ranks fits
-constexpr int most_levels = 16;              // of parentheses: making an algorithm recurses
+constexpr int most_levels = 16;              // of specs in specs: making an algorithm recurses
 
 /// Foreign text as it stands in a message: one line, not endless.
 std::string shown(std::string_view text) {
@@ -101,6 +101,9 @@ Spec parse_spec(std::string_view text) {
     if (equals == std::string_view::npos || !is_name(part.substr(0, equals)) ||
         equals + 1 == part.size())
       reject_text(text, fmt::format("expected PARAMETER=VALUE, not '{}'", shown(part)));
+    // A spec in a spec needs no parentheses as long as it has no comma.
+    if (split_outside_parentheses(part, ':').size() > most_levels)
+      reject_text(text, fmt::format("more than {} specs in each other", most_levels));
     std::string name(part.substr(0, equals));
     for (const auto& [earlier, value] : spec.parameters)
       if (earlier == name) reject_text(text, fmt::format("'{}' is given twice", name));

@@ -5,7 +5,6 @@
 
 #include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -66,7 +65,7 @@ class World::Implementation {
     threads.reserve(static_cast<std::size_t>(ranks_));
     try {
       for (int rank = 0; rank < ranks_; ++rank) threads.emplace_back(run_rank, rank);
-    } catch (const std::system_error& error) {
+    } catch (const std::exception& error) {
       const Error cause(ErrorCode::io, fmt::format("cannot start a thread for rank {}: {}",
                                                    threads.size(), error.what()));
       shared->failure().set(cause);

@@ -14,6 +14,7 @@ usage: check_sources.py [ROOT]      exit 0 (clean) or 1 (findings, one a line: f
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -53,10 +54,11 @@ def without_comments_and_strings(text):
 
 
 def tracked_files(root):
-    """What git knows or would add; every file outside a repository."""
-    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-                            cwd=root, capture_output=True, check=False)
-    if listed.returncode == 0:
+    """What git knows or would add; every file where there is no git or no repository."""
+    git = shutil.which("git")
+    listed = git and subprocess.run([git, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+                                    cwd=root, capture_output=True, check=False)
+    if listed and listed.returncode == 0:
         names = [os.fsdecode(name) for name in listed.stdout.split(b"\0") if name]
     else:
         names = [str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()]

@@ -191,6 +191,7 @@ std::vector<std::vector<int>> two_halves(int n) {
 /// Slices and lanes are the whole plan's: refused where they would mean nothing.
 Spec level_spec(const Parameters& parameters, std::string_view which, std::string_view absent) {
   Spec spec = parameters.spec(which, absent);
+  (void)find_algorithm(spec.name);  // a level of one rank makes none, but a wrong name is wrong
   for (const auto& [name, value] : spec.parameters)
     for (const auto& common : common_parameters())
       if (name == common.name)

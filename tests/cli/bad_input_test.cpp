@@ -114,7 +114,7 @@ TEST(BadInput, EveryBadSpecIsOneLineAndExitCode2) {
       {"ring:slices=8x", "slices"},
       {"ring:slices=99999999999", "slices"},
       {"ring:lanes=1000", "lanes"},
-      {"ring:slices=2,depth=3", "depth"},
+      {"ring:slices=2,depth=0", "depth"},
       {"ring:colour=red", "no parameter 'colour'"},
       {"ring:order=0-1", "order"},
       {"ring:order=0-1-2-2", "twice"},

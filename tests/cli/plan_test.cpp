@@ -96,6 +96,11 @@ TEST(Plan, ARefutedPlanIsAFindingThatNamesRankAndChunk) {
   EXPECT_EQ(text.exit_code, 1);
   EXPECT_EQ(text.error, "");
   EXPECT_TRUE(text.output.starts_with("proof: REFUTED: ")) << text.output;
+  for (const auto& words : {std::vector<std::string>{"plan", "-"}, {"plan", "-", "--show"}}) {
+    const auto shown = ringside_program(words, input);
+    EXPECT_EQ(shown.exit_code, 1);
+    EXPECT_TRUE(contains(shown.output, "proof: REFUTED: ")) << shown.output;
+  }
   EXPECT_TRUE(contains(text.output, "rank")) << text.output;
   EXPECT_TRUE(contains(text.output, "chunk")) << text.output;
   EXPECT_EQ(lines_of(text.output).size(), 1U);

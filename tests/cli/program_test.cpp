@@ -126,7 +126,7 @@ TEST(Options, EachShowsItsVariableTypeDefaultValueSourceAndMeaning) {
   const json timeout = option_named(document, "timeout");
   EXPECT_EQ(timeout.at("variable"), "RINGSIDE_TIMEOUT");
   EXPECT_EQ(timeout.at("type"), "duration");
-  EXPECT_EQ(timeout.at("default"), "300");
+  EXPECT_EQ(timeout.at("default"), "300s");
   EXPECT_EQ(timeout.at("current"), "7s");
   EXPECT_EQ(timeout.at("source"), "environment");
   EXPECT_FALSE(timeout.at("meaning").get<std::string>().empty());

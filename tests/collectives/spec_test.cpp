@@ -137,5 +137,15 @@ TEST(Parameters, ReadSpecsWithOrWithoutParentheses) {
       0u);
 }
 
+TEST(ParseSpec, SpecsInEachOtherAreLimitedWithoutParenthesesToo) {
+  const auto nested = [](int levels) {
+    std::string text;
+    for (int i = 0; i < levels; ++i) text += "hierarchical:outer=";
+    return text + "ring";
+  };
+  EXPECT_NO_THROW((void)parse_spec(nested(16)));
+  EXPECT_THROW((void)parse_spec(nested(18)), Error);
+}
+
 }  // namespace
 }  // namespace ringside

@@ -2,6 +2,7 @@
 /// `ringside plan`: writes an algorithm's plan, or reads one from a file, and shows, proves, counts
 /// or converts it.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/App.hpp>
 #include <algorithm>
@@ -63,8 +64,9 @@ Wanted read_wanted(const Arguments& arguments) {
   if (!arguments.collective.empty()) {
     wanted.collective = parse_collective(arguments.collective);
     if (!wanted.collective)
-      throw Error(ErrorCode::bad_input, fmt::format("--collective: there is no collective {}",
-                                                    quote(arguments.collective)));
+      throw Error(ErrorCode::bad_input,
+                  fmt::format("--collective: there is no collective {}: there are {}",
+                              quote(arguments.collective), fmt::join(collective_names(), ", ")));
   }
   return wanted;
 }
@@ -161,7 +163,6 @@ int run(const Arguments& arguments) {
   check_size(plan);
   const bool json = arguments.format == "json";
   if (arguments.format == "dot") return print(plan_to_dot(plan)), 0;
-  if (arguments.show) return print(show_plan(plan)), 0;
   if (arguments.prove) {
     const Proof proof = prove(plan);
     print(json ? proof_json(plan, proof) : proof_text(plan, proof));
@@ -174,11 +175,14 @@ int run(const Arguments& arguments) {
   }
   if (json) return print(plan_to_json(plan)), 0;
 
-  const Cost cost = count_cost(plan, bytes);
   const auto proof =
       plan.ranks() <= max_proven_ranks ? std::optional<Proof>(prove(plan)) : std::nullopt;
-  print(page_text(plan, proof ? &*proof : nullptr, cost, bytes));
-  return proof && !proof->holds() ? 1 : 0;
+  const bool refuted = proof && !proof->holds();
+  if (arguments.show)
+    print(show_plan(plan) + (refuted ? proof_text(plan, *proof) : ""));
+  else
+    print(page_text(plan, proof ? &*proof : nullptr, count_cost(plan, bytes), bytes));
+  return refuted ? 1 : 0;
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "ringside/base/options.hpp"
+#include "ringside/base/text.hpp"
 #include "ringside/collectives/reduction/fold.hpp"
 #include "ringside/collectives/selector/host_default.hpp"
 
@@ -32,19 +33,24 @@ std::size_t total(std::span<const std::size_t> lengths) {
 
 }  // namespace
 
-HostCommunicator::HostCommunicator(std::shared_ptr<Shared> shared, int rank)
+HostCommunicator::HostCommunicator(std::shared_ptr<Shared> shared, int rank,
+                                   std::uint64_t calls_before)
     : shared_(std::move(shared)),
       rank_(rank),
       policy_(WaitPolicy::for_threads(shared_->ranks())),
       default_spec_(option<std::string>("algorithm")),
       streaming_from_(last_cache_bytes()),
+      call_(calls_before),
       bases_(static_cast<std::size_t>(shared_->ranks()) * 3) {
   (void)fold_isa();  // an option that cannot be used shows here, not in the middle of a call
+  shared_->move_up(rank_, call_);
 }
 
 void HostCommunicator::run(const Call& call) {
   shared_->failure().throw_if_set(rank_);
   const Program& program = program_for(call);
+  if (call.op == ReduceOp::premul_sum)
+    require_scalable(program.compiled->plan, program.compiled->schedule);
   WaitPolicy policy = policy_;
   if (call.options->timeout) policy.limit = *call.options->timeout;
 
@@ -101,13 +107,16 @@ const Program& HostCommunicator::program_for(const Call& call) {
 // --- enter ---------------------------------------------------------------------------------------
 
 void HostCommunicator::enter(const Call& call, const Program& program, const WaitPolicy& policy) {
-  ++call_;
   const CompiledPlan& compiled = *program.compiled;
   lanes_ = compiled.schedule.lanes;
   stream_ = !call.in_place &&
             2 * static_cast<std::size_t>(size()) * total(call.block_elements) * size_of(call.type) >
                 streaming_from_;
-  std::byte* scratch = shared_->scratch(rank_, call_, program.scratch_bytes);
+  // Before the call counts: a rank that finds no memory has made no call.
+  std::byte* scratch = shared_->scratch(rank_, call_ + 1, program.scratch_bytes);
+
+  ++call_;
+  if (call_ % calls_between_moves == 0) shared_->move_up(rank_, call_);
 
   Entry& mine = shared_->entry(rank_, call_);
   mine.signature = Signature::of(call, compiled.hash, compiled.plan.spec().c_str());
@@ -147,10 +156,13 @@ void HostCommunicator::await_entries(const Call& call, const WaitPolicy& policy)
                            fmt::join(missing, ", "), missing.size() > 1 ? "have" : "has",
                            to_string(call.collective), call_,
                            gone ? fmt::format(": rank {} has returned without it", peer)
-                                : fmt::format(" after {:g} s", policy.limit.count())))
+                                : fmt::format(" after {}", format_duration(policy.limit))))
              .at_rank(rank_)
              .with_peer(missing.front()));
   }
+  // All have come, but who had given up by then has taken its buffers back.
+  if (shared_->failure().flag().load(std::memory_order_acquire))
+    shared_->failure().throw_cause(rank_);
 }
 
 void HostCommunicator::compare_signatures() {
@@ -275,10 +287,9 @@ void HostCommunicator::execute(const Call& call, const Program& program, const S
 
 bool HostCommunicator::reached(const BoundWait& wait) const {
   const auto lanes = static_cast<std::uint32_t>(lanes_);
-  return shared_
-             ->progress_of(static_cast<int>(wait.stream / lanes),
-                           static_cast<int>(wait.stream % lanes))
-             .done.load(std::memory_order_acquire) >= progress(call_, wait.value);
+  const auto& of_stream = shared_->progress_of(static_cast<int>(wait.stream / lanes),
+                                               static_cast<int>(wait.stream % lanes));
+  return host::reached(of_stream.done.load(std::memory_order_acquire), progress(call_, wait.value));
 }
 
 const BoundWait* HostCommunicator::first_unreached(const Program& program, const Step& step) const {
@@ -312,9 +323,9 @@ void HostCommunicator::fail_waiting_for(const BoundWait& wait, const Call& call,
   const auto& ops = program.compiled->schedule.streams[wait.stream];
   const int op = ops[(wait.value - 1) % ops.size()];
   fail(Error(ErrorCode::timeout,
-             fmt::format("rank {} has not finished op {} of {} ({}, call {}) after {:g} s", peer,
-                         op, to_string(call.collective), program.compiled->plan.spec(), call_,
-                         policy.limit.count()))
+             fmt::format("rank {} has not finished op {} of {} ({}, call {}) after {}", peer, op,
+                         to_string(call.collective), program.compiled->plan.spec(), call_,
+                         format_duration(policy.limit)))
            .at_rank(rank_)
            .with_peer(peer)
            .at_step(op));

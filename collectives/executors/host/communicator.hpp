@@ -22,7 +22,8 @@ namespace ringside::host {
 
 class HostCommunicator final : public Communicator::Implementation {
  public:
-  HostCommunicator(std::shared_ptr<Shared> shared, int rank);
+  /// `calls_before`: how many calls to count as made already, the same on all ranks (for tests).
+  HostCommunicator(std::shared_ptr<Shared> shared, int rank, std::uint64_t calls_before = 0);
 
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return shared_->ranks(); }
@@ -71,7 +72,7 @@ class HostCommunicator final : public Communicator::Implementation {
   WaitPolicy policy_;
   std::string default_spec_;    // the option `algorithm`
   std::size_t streaming_from_;  // bytes a call moves from which stores bypass the caches
-  std::uint64_t call_ = 0;      // number of the call under way
+  std::uint64_t call_;          // number of the call under way
   int lanes_ = 1;               // of its plan
   bool stream_ = false;         // whether its stores may bypass the caches
 

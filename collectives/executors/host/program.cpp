@@ -1,11 +1,22 @@
 // SPDX-License-Identifier: MIT
 #include "ringside/collectives/executors/host/program.hpp"
 
+#include <limits>
+
+#include "ringside/base/error.hpp"
 #include "ringside/collectives/binding.hpp"
 #include "ringside/collectives/executors/host/shared.hpp"
 
 namespace ringside::host {
 namespace {
+
+/// Sizes and numbers in a program have 32 bits.
+std::uint32_t number(std::size_t value) {
+  if (value > std::numeric_limits<std::uint32_t>::max())
+    throw Error(ErrorCode::unsupported,
+                "a plan with more steps or addresses than a program can number: use fewer slices");
+  return static_cast<std::uint32_t>(value);
+}
 
 class Binder {
  public:
@@ -22,7 +33,7 @@ class Binder {
     for (int lane = 0; lane < schedule_.lanes; ++lane) {
       const auto& ops = schedule_.streams[stream_of(rank, lane)];
       auto& steps = program_.lanes.emplace_back();
-      steps.reserve(ops.size() * static_cast<std::size_t>(slices));
+      steps.reserve(number(ops.size() * static_cast<std::size_t>(slices)));
       for (int slice = 0; slice < slices; ++slice)
         for (const int op : ops) steps.push_back(step(op, slice));
     }
@@ -47,8 +58,8 @@ class Binder {
 
   Step step(int op, int slice) {
     const Op view = plan_.op(static_cast<std::size_t>(op));
-    Step step{.first_wait = static_cast<std::uint32_t>(program_.waits.size()),
-              .first_run = static_cast<std::uint32_t>(program_.runs.size()),
+    Step step{.first_wait = number(program_.waits.size()),
+              .first_run = number(program_.runs.size()),
               .sources = static_cast<std::uint32_t>(view.sources.size()),
               .destinations = static_cast<std::uint32_t>(view.destinations.size()),
               .op = static_cast<std::uint32_t>(op)};
@@ -63,7 +74,7 @@ class Binder {
   void add_run(const Op& view, int offset, int slice, const Step& step) {
     const std::size_t elements = binding_.extent(view.sources.front(), offset, slice).length;
     if (elements == 0) return;
-    const auto first = static_cast<std::uint32_t>(program_.addresses.size());
+    const std::uint32_t first = number(program_.addresses.size());
     const auto add = [&](const Location& location) {
       program_.addresses.push_back(
           {base_index(location.rank, location.buffer),

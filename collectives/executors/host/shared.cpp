@@ -33,6 +33,11 @@ Shared::Shared(int ranks, PlanCache& plans)
       scratch_(static_cast<std::size_t>(ranks)),
       gone_(static_cast<std::size_t>(ranks)) {}
 
+void Shared::move_up(int rank, std::uint64_t call) {
+  for (int lane = 0; lane < most_lanes; ++lane)
+    progress_of(rank, lane).done.store(progress(call, 0), std::memory_order_release);
+}
+
 std::byte* Shared::scratch(int rank, std::uint64_t call, std::size_t bytes) {
   auto& arena = scratch_[static_cast<std::size_t>(rank)][call & 1];
   if (arena.size() < bytes) arena = std::vector<std::byte>(bytes);

@@ -3,7 +3,7 @@
 /// stream has come, and whether the communicator has failed.
 ///
 /// Calls are numbered from 1. Everything is monotone and nothing is reset: a stream's progress is
-/// (call << 32) + finished steps of that call.
+/// (call << 32) + finished steps of that call, modulo 2^64.
 #pragma once
 
 #include <array>
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "ringside/base/error.hpp"
+#include "ringside/collectives/algorithm.hpp"
 #include "ringside/collectives/executors/host/signature.hpp"
 #include "ringside/collectives/plan_cache.hpp"
 
@@ -54,6 +55,16 @@ struct alignas(line) Progress {
   return (call << 32) + steps;
 }
 
+/// Whether a stream has come as far as `target`. Progress wraps after 2^32 calls (an hour of small
+/// ones), so it is the difference that tells.
+[[nodiscard]] constexpr bool reached(std::uint64_t done, std::uint64_t target) {
+  return static_cast<std::int64_t>(done - target) >= 0;
+}
+
+/// A stream without steps falls behind. So every rank moves all its streams up once in so many
+/// calls: then no two are half the range of progress apart.
+inline constexpr std::uint64_t calls_between_moves = std::uint64_t{1} << 30;
+
 /// The first cause of a communicator's failure; later ones are ignored.
 class Failure {
  public:
@@ -90,16 +101,18 @@ class Shared {
     return progress_[static_cast<std::size_t>(rank) * most_lanes + static_cast<std::size_t>(lane)];
   }
 
+  /// Moves all streams of a rank up to the beginning of a call; to be called by that rank, before
+  /// it enters.
+  void move_up(int rank, std::uint64_t call);
+
   /// Scratch of a rank for a call, at least `bytes` long; to be asked for by that rank, before it
   /// enters. It is kept here because peers may still read it when the rank has left its last call.
   /// Two arenas suffice, as two entries do.
   [[nodiscard]] std::byte* scratch(int rank, std::uint64_t call, std::size_t bytes);
 
-  /// A rank that has returned from World::run will never enter anything again.
+  /// A rank whose body has ended will never enter anything again.
   void set_gone(int rank) { gone_[static_cast<std::size_t>(rank)].store(true); }
   [[nodiscard]] bool gone(int rank) const { return gone_[static_cast<std::size_t>(rank)].load(); }
-
-  static constexpr std::size_t most_lanes = 16;
 
  private:
   PlanCache& plans_;

@@ -141,6 +141,43 @@ TEST(Agreement, ABadSpecIsRefusedOnEveryRankAndTheCommunicatorWorksOn) {
   });
 }
 
+TEST(Agreement, EmptyMessagesAgreeWhereverTheyLie) {
+  World::threads(2).run([](Communicator& comm) {
+    std::vector<float> in, out;
+    if (comm.rank() == 1) {
+      in.reserve(1);
+      out.reserve(1);
+    }
+    comm.all_reduce(in, std::span(out));
+  });
+}
+
+TEST(Arguments, TheOutputDecidesTheTypeAndTheInputConverts) {
+  World::threads(1).run([](Communicator& comm) {
+    std::vector<float> data = {1, 2}, sum(2);
+    comm.all_reduce(data, std::span(sum));
+    EXPECT_EQ(sum, data);
+    comm.all_reduce(std::span(data).first(1), std::span(sum).last(1));
+    EXPECT_EQ(sum[1], 1);
+  });
+}
+
+TEST(Arguments, UnknownTypesAndOperatorsAreRefused) {
+  World::threads(1).run([](Communicator& comm) {
+    std::vector<float> data(8);
+    const auto code = [&](int type, int op) {
+      return error_of([&] {
+               comm.all_reduce(data.data(), data.data(), 8, static_cast<ElementType>(type),
+                               static_cast<ReduceOp>(op));
+             })
+          .code;
+    };
+    EXPECT_EQ(code(77, 0), ErrorCode::invalid_argument);
+    EXPECT_EQ(code(-1, 0), ErrorCode::invalid_argument);
+    EXPECT_EQ(code(0, 77), ErrorCode::invalid_argument);
+  });
+}
+
 TEST(Arguments, BuffersThatMakeNoSenseAreRefusedBeforeTheCall) {
   World::threads(1).run([](Communicator& comm) {
     std::vector<float> data(8);

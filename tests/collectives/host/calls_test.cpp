@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+/// How calls are counted: beyond 2^32 of them, when one could not begin, and when one begins late.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "ringside/collectives/algorithm.hpp"
+#include "ringside/collectives/executors/host/communicator.hpp"
+#include "ringside/collectives/executors/host/shared.hpp"
+#include "ringside/collectives/world.hpp"
+
+namespace ringside::tests {
+namespace {
+
+/// Every rank adds up rank + 1 of all, `count` times over changing data.
+void expect_right_calls(Communicator& comm, const std::string& algorithm, int count) {
+  const int n = comm.size();
+  for (int i = 0; i < count; ++i) {
+    std::vector<float> data(20000, static_cast<float>(comm.rank() + 1 + i));
+    comm.all_reduce(std::span(data), ReduceOp::sum, {.algorithm = algorithm});
+    const auto wanted = static_cast<float>(n * (n + 1) / 2 + n * i);
+    for (const float value : data) ASSERT_EQ(value, wanted) << "call " << i;
+  }
+}
+
+/// Runs the body on the ranks of a communicator that has made so many calls.
+template <class Body>
+void run_after(std::uint64_t calls_before, int ranks, Body body) {
+  PlanCache plans;
+  const auto shared = std::make_shared<host::Shared>(ranks, plans);
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      Communicator comm(std::make_unique<host::HostCommunicator>(shared, rank, calls_before));
+      body(comm);
+    });
+}
+
+TEST(Calls, ProgressIsComparedAcrossItsWrap) {
+  constexpr std::uint64_t calls = std::uint64_t{1} << 32;
+  static_assert(host::reached(host::progress(calls - 1, 7), host::progress(calls - 1, 7)));
+  static_assert(host::reached(host::progress(calls, 0), host::progress(calls - 1, 7)));
+  static_assert(!host::reached(host::progress(calls - 1, 7), host::progress(calls, 1)));
+  static_assert(!host::reached(host::progress(calls - host::calls_between_moves, 0),
+                               host::progress(calls + 1, 1)));
+}
+
+TEST(Calls, TheCallsAfterTheFirstFourBillionAreRightToo) {
+  run_after((std::uint64_t{1} << 32) - 6, 3, [](Communicator& comm) {
+    expect_right_calls(comm, "ring", 3);
+    expect_right_calls(comm, "ring:slices=3,lanes=4", 6);
+    expect_right_calls(comm, "ring", 3);
+  });
+}
+
+TEST(Calls, StreamsThatRestForALongTimeAreMovedUp) {
+  run_after(host::calls_between_moves - 3, 2, [](Communicator& comm) {
+    expect_right_calls(comm, "ring:slices=3,lanes=4", 2);
+    expect_right_calls(comm, "ring", 4);
+    expect_right_calls(comm, "ring:slices=3,lanes=4", 2);
+  });
+}
+
+TEST(Calls, ACallThatFindsNoScratchIsNoCall) {
+  World::threads(4).run([](Communicator& comm) {
+    expect_right_calls(comm, "ring", 1);
+    if (comm.rank() == 1) {
+      std::byte nothing{};  // never touched: the scratch for it is more than a vector can hold
+      constexpr std::size_t elements = std::size_t{1} << 60;
+      EXPECT_THROW(comm.all_reduce(&nothing, &nothing, elements, ElementType::float32,
+                                   ReduceOp::sum, {.algorithm = "one_shot:transfer=push"}),
+                   std::length_error);
+    }
+    expect_right_calls(comm, "ring", 2);
+  });
+}
+
+OpStream two_shot_ops(Group g) {
+  std::vector<Location> values, outputs;
+  for (int chunk = 0; chunk < g.ranks(); ++chunk) {
+    values.clear();
+    outputs.clear();
+    for (int rank = 0; rank < g.ranks(); ++rank) {
+      values.push_back(g.cur(rank, chunk));
+      outputs.push_back(g.output(rank, chunk));
+    }
+    co_yield g.op(chunk, values, outputs);
+  }
+}
+
+TEST(Calls, WhoComesAfterOthersGaveUpTouchesNothing) {
+  // Rank 1 makes its plan, the same under another name, until rank 0 has given up.
+  static std::atomic<bool> gave_up{false};
+  register_algorithm({.name = "late_two_shot",
+                      .summary = "two_shot, made late",
+                      .make = [](const Request& request, const Parameters&) {
+                        while (!gave_up) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                        return Algorithm{
+                            .chunks = request.ranks, .lanes = 1, .write = two_shot_ops};
+                      }});
+  constexpr float untouched = -7;
+  std::vector<float> kept(1000);  // outlives the run
+  World::threads(2).run([&](Communicator& comm) {
+    std::vector<float> own(kept.size());
+    auto& data = comm.rank() == 0 ? kept : own;
+    comm.all_reduce(std::span(data), ReduceOp::sum, {.algorithm = "two_shot"});
+    try {
+      comm.all_reduce(std::span(data), ReduceOp::sum,
+                      {.algorithm = comm.rank() == 0 ? "two_shot" : "late_two_shot",
+                       .timeout = std::chrono::milliseconds(comm.rank() == 0 ? 50 : 10000)});
+      ADD_FAILURE() << "rank " << comm.rank() << " has not failed";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::timeout) << error.what();
+    }
+    if (comm.rank() != 0) return;
+    std::fill(kept.begin(), kept.end(), untouched);
+    gave_up = true;
+  });
+  EXPECT_EQ(kept, std::vector<float>(kept.size(), untouched));
+}
+
+}  // namespace
+}  // namespace ringside::tests
