@@ -24,7 +24,7 @@ void expect_right_calls(Communicator& comm, const std::string& algorithm, int co
   for (int i = 0; i < count; ++i) {
     std::vector<float> data(20000, static_cast<float>(comm.rank() + 1 + i));
     comm.all_reduce(std::span(data), ReduceOp::sum, {.algorithm = algorithm});
-    const auto wanted = static_cast<float>(n * (n + 1) / 2 + n * i);
+    const auto wanted = static_cast<float>(n * (n + 1)) / 2 + static_cast<float>(n * i);
     for (const float value : data) ASSERT_EQ(value, wanted) << "call " << i;
   }
 }
