@@ -74,6 +74,15 @@ inline constexpr auto option_table = std::to_array<OptionDefinition>({
      "instruction set of the reduction kernels; auto: the best this processor has (the bits are "
      "the same)",
      "auto|baseline|avx2|avx512"},
+    {"inline",
+     OptionType::size,
+     "48",
+     "messages up to this long travel in the call itself where the algorithm's proof says that "
+     "this "
+     "gives the same bits; 0: never",
+     {},
+     0,
+     48},
     {"algorithm", OptionType::text, "auto",
      "spec string of the algorithm used where a call names none, such as ring:slices=8"},
     {"progress", OptionType::choice, "auto",

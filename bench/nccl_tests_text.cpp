@@ -67,6 +67,7 @@ std::string text_header(const Report& report, const Series& series) {
       series.peer
           ? ""
           : fmt::format("{}, {} kernels", request.pin ? " (pinned)" : "", report.machine.kernels));
+  if (!series.peer) text += inline_remark(request);
   text += "# Collective test starting: all_reduce\n";
   text += fmt::format(
       "# nThread {} nGpus 1 minBytes {} maxBytes {} step: {}({}) warmup iters: {} iters: {} agg "

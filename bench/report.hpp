@@ -94,6 +94,10 @@ struct Report {
   return algorithm_bandwidth(bytes, microseconds) * 2 * (ranks - 1) / ranks;
 }
 
+/// A `#` line that says which messages bypass their algorithm's plan (the option `inline`); empty
+/// where none measured does.
+[[nodiscard]] std::string inline_remark(const BenchRequest& request);
+
 /// Checks that failed: one per rank, row and placement with a wrong element.
 [[nodiscard]] std::uint64_t failed_checks(const Series& series);
 /// The plain mean over all rows and placements measured, as nccl-tests takes it.

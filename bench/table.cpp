@@ -95,11 +95,12 @@ bool same_table(const Contest& a, const Contest& b) {
 std::string table_title(const Report& report) {
   const auto& machine = report.machine;
   return fmt::format(
-      "# ringside {}: all_reduce, measured on {} ({} of {} cores), ranks are threads{}, {} "
-      "kernels{}\n",
-      machine.version, machine.processor, machine.allowed_cores, machine.cores,
-      report.request.pin ? " (pinned)" : "", machine.kernels,
-      report.request.check ? "; results checked" : "; results NOT checked");
+             "# ringside {}: all_reduce, measured on {} ({} of {} cores), ranks are threads{}, {} "
+             "kernels{}\n",
+             machine.version, machine.processor, machine.allowed_cores, machine.cores,
+             report.request.pin ? " (pinned)" : "", machine.kernels,
+             report.request.check ? "; results checked" : "; results NOT checked") +
+         inline_remark(report.request);
 }
 
 std::string tables(const Report& report, std::size_t first) {

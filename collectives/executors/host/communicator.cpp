@@ -39,6 +39,7 @@ HostCommunicator::HostCommunicator(std::shared_ptr<Shared> shared, int rank,
       rank_(rank),
       policy_(WaitPolicy::for_threads(shared_->ranks())),
       default_spec_(option<std::string>("algorithm")),
+      most_inline_(option<std::uint64_t>("inline")),
       streaming_from_(last_cache_bytes()),
       call_(calls_before),
       bases_(static_cast<std::size_t>(shared_->ranks()) * 3) {
@@ -95,7 +96,7 @@ const Program& HostCommunicator::program_for(const Call& call) {
   auto compiled = shared_->plans().get(
       spec_for(request, total(call.block_elements) * element_bytes, *call.options), request);
   auto program = std::make_unique<const Program>(
-      Program::bind(std::move(compiled), rank_, call.block_elements, element_bytes));
+      Program::bind(std::move(compiled), rank_, call.block_elements, element_bytes, most_inline_));
   if (programs_.size() >= most_programs) programs_.pop_back();
   programs_.insert(
       programs_.begin(),

@@ -71,6 +71,7 @@ class HostCommunicator final : public Communicator::Implementation {
   int rank_;
   WaitPolicy policy_;
   std::string default_spec_;    // the option `algorithm`
+  std::size_t most_inline_;     // the option `inline`
   std::size_t streaming_from_;  // bytes a call moves from which stores bypass the caches
   std::uint64_t call_;          // number of the call under way
   int lanes_ = 1;               // of its plan

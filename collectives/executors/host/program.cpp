@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "ringside/collectives/executors/host/program.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "ringside/base/error.hpp"
@@ -108,20 +109,22 @@ class Binder {
 };
 
 bool can_run_inline(const CompiledPlan& compiled, std::span<const std::size_t> block_elements,
-                    std::size_t element_bytes) {
+                    std::size_t element_bytes, std::size_t most_inline) {
   const ProofFacts& facts = compiled.facts;
   return compiled.plan.request().collective == Collective::all_reduce && facts.rank_order &&
-         facts.one_rounding && facts.same_on_all_ranks &&
-         block_elements.front() <= inline_bytes / element_bytes;
+         facts.one_rounding && facts.same_on_all_ranks && most_inline > 0 &&
+         block_elements.front() <= std::min(most_inline, inline_bytes) / element_bytes;
 }
 
 }  // namespace
 
 Program Program::bind(std::shared_ptr<const CompiledPlan> compiled, int rank,
-                      std::span<const std::size_t> block_elements, std::size_t element_bytes) {
+                      std::span<const std::size_t> block_elements, std::size_t element_bytes,
+                      std::size_t most_inline) {
   Program program;
   program.compiled = std::move(compiled);
-  program.runs_inline = can_run_inline(*program.compiled, block_elements, element_bytes);
+  program.runs_inline =
+      can_run_inline(*program.compiled, block_elements, element_bytes, most_inline);
   if (!program.runs_inline)
     Binder(*program.compiled, block_elements, element_bytes, program).bind(rank);
   return program;

@@ -56,9 +56,10 @@ struct Program {
   /// order, rounded once: every rank computes it from the entries, with the plan's bits.
   bool runs_inline = false;
 
+  /// `most_inline`: the longest message, in bytes, that may run inline.
   [[nodiscard]] static Program bind(std::shared_ptr<const CompiledPlan> compiled, int rank,
                                     std::span<const std::size_t> block_elements,
-                                    std::size_t element_bytes);
+                                    std::size_t element_bytes, std::size_t most_inline);
 };
 
 }  // namespace ringside::host

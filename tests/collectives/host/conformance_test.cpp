@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ringside/base/options.hpp"
 #include "ringside/collectives/algorithm.hpp"
 #include "ringside/collectives/reference.hpp"
 #include "ringside/collectives/world.hpp"
@@ -197,6 +198,7 @@ std::vector<Case> cases_for(int ranks) {
 }
 
 TEST(HostConformance, EqualsTheReferenceBitForBit) {
+  const ScopedOption plans_only("inline", "0");  // also for messages that would fit in an entry
   std::vector<int> rank_counts = {1, 2, 3, 4, 5, 8};
   if (full_run) rank_counts = {1, 2, 3, 4, 5, 6, 7, 8, 9, 16};
   std::size_t count = 0;
@@ -224,6 +226,24 @@ TEST(HostConformance, EveryTypeAndOperatorOnEveryAlgorithm) {
     count += cases.size();
   }
   fmt::print("host conformance: {} cases of algorithm x type x operator\n", count);
+}
+
+TEST(HostConformance, MessagesThatTravelInTheCall) {
+  std::size_t count = 0;
+  for (const int ranks : {1, 2, 5, 17}) {
+    std::vector<Case> cases;
+    for (const auto& spec : specs_for(ranks))
+      for (const auto type : all_element_types)
+        for (const auto op : all_reduce_ops) {
+          const std::size_t most = 48 / size_of(type);
+          const std::size_t number = cases.size();
+          cases.push_back({spec, number % 2 == 0, type, op, most - number % 3, number});
+          cases.push_back({spec, number % 2 == 1, type, op, number % (most + 2), number + 1});
+        }
+    run_cases(ranks, cases);
+    count += cases.size();
+  }
+  fmt::print("host conformance: {} cases of up to 48 bytes and a little more\n", count);
 }
 
 TEST(HostConformance, LargeMessagesAndMisalignedBuffers) {
