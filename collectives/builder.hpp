@@ -7,11 +7,16 @@
 ///     }
 ///
 /// Each rank has a *running value* of each chunk: its input until it has stored one, from then on
-/// its output. `combine` and `copy` work on running values, so one text serves both placements.
+/// its output. `combine` and `copy` work on running values, so one text serves both placements. A
+/// rank whose output does not hold the chunk (it passes partial sums on to the root, or blocks to
+/// others) keeps its running value in scratch, which is made when it first stores one.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -35,15 +40,35 @@ class Builder {
 
  private:
   friend class Group;
-  [[nodiscard]] bool stored(int rank, int chunk) const;
-  void mark_stored(int rank, int chunk, int count);
+  /// The chunks that a rank's output holds: runs of `length` chunks, one every `period` from
+  /// `first`. Its flags in `stored_` begin at `flags`.
+  struct Held {
+    int first, length, period, runs;
+    std::size_t flags;
+  };
+  /// Scratch for a rank's running values of a run of chunks.
+  struct RunningSlot {
+    int count, slot;
+    bool stored;
+  };
+  /// The flag of a chunk in a rank's output, or nothing if the output does not hold it.
+  [[nodiscard]] std::optional<std::size_t> flag(int rank, int chunk) const;
+  /// The running slot that holds a chunk, or null.
+  [[nodiscard]] RunningSlot* running_slot(int rank, int chunk);
+  void check_run(int rank, int chunk, int count) const;
+  [[nodiscard]] Location running(int rank, int chunk);
+  [[nodiscard]] Location next(int rank, int chunk, int count);
+  [[nodiscard]] int new_slot(int rank, int chunk, int count);
+  void mark_stored(const Location& location, int count);
   [[nodiscard]] int lane_for(int natural_lane, int chunk) const;
 
   Request request_;
   Shape shape_;
   int natural_lanes_;
   int chunks_;
-  std::vector<std::uint8_t> stored_;  // [rank * chunks_ + chunk]
+  std::vector<Held> held_;                                 // [rank]
+  std::vector<std::uint8_t> stored_;                       // [flag]
+  std::vector<std::map<int, RunningSlot>> running_slots_;  // [rank], by first chunk
   std::vector<std::vector<ScratchSlot>> slots_;
   std::vector<Location> sources_, destinations_;  // of the op being yielded
 };
@@ -75,6 +100,10 @@ class Group {
 
   /// Where the running value of a rank's chunk is.
   [[nodiscard]] Location cur(int rank, int chunk) const;
+  /// Where a rank stores its next running value of chunks chunk .. chunk + count - 1: its output if
+  /// that holds them all, else scratch. Scratch for a run must lie within that of an earlier one or
+  /// touch none.
+  [[nodiscard]] Location next(int rank, int chunk, int count = 1) const;
   [[nodiscard]] Location input(int rank, int chunk) const;
   [[nodiscard]] Location output(int rank, int chunk) const;
   /// A new scratch slot of a rank, for chunks first .. first + count - 1.

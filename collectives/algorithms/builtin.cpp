@@ -15,7 +15,13 @@ std::vector<AlgorithmInfo> builtin_algorithms() {
           one_shot(),
           two_shot(),
           neighbour_push(),
-          hierarchical()};
+          hierarchical(),
+          linear(),
+          direct(),
+          recursive_halving(),
+          bruck(),
+          scatter_all_gather(),
+          pairwise()};
 }
 
 }  // namespace ringside

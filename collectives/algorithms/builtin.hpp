@@ -20,8 +20,14 @@ namespace ringside {
 [[nodiscard]] AlgorithmInfo two_shot();
 [[nodiscard]] AlgorithmInfo neighbour_push();
 [[nodiscard]] AlgorithmInfo hierarchical();
+[[nodiscard]] AlgorithmInfo linear();
+[[nodiscard]] AlgorithmInfo direct();
+[[nodiscard]] AlgorithmInfo recursive_halving();
+[[nodiscard]] AlgorithmInfo bruck();
+[[nodiscard]] AlgorithmInfo scatter_all_gather();
+[[nodiscard]] AlgorithmInfo pairwise();
 
-/// All of them, simplest first.
+/// All of them: those of all_reduce, simplest first, then those of other collectives only.
 [[nodiscard]] std::vector<AlgorithmInfo> builtin_algorithms();
 
 }  // namespace ringside

@@ -18,6 +18,13 @@
 /// Steps: 2 (n-1) + k - 1. Bytes sent by every inner rank: 2 S, one S each way, so a full-duplex
 /// link carries S in either direction whatever n is.
 /// Additions: in the order of the chain, the same for every element.
+///
+/// Either half is a collective of its own, along the same chain rotated: reduce, until the root is
+/// its last rank (partial sums lie in scratch), and broadcast, until the root is its first and the
+/// data run down from there.
+/// Steps: n - 1 + k - 1. Bytes sent by every rank but the last: S.
+#include <algorithm>
+
 #include "ringside/collectives/algorithms/builtin.hpp"
 
 namespace ringside {
@@ -31,20 +38,48 @@ OpStream down(Group g) {
   for (int rank = g.ranks() - 2; rank >= 0; --rank) co_yield g.copy(rank + 1, rank, 0);
 }
 
+/// From the first rank to the last.
+OpStream broadcast(Group g) {
+  for (int rank = 1; rank < g.ranks(); ++rank) co_yield g.copy(rank - 1, rank, 0);
+  if (!g.in_place()) co_yield g.copy(0, 0, 0);
+}
+
+/// The chain begun so that the root is its first rank.
+std::vector<int> from_root(std::vector<int> order, int root) {
+  std::rotate(order.begin(), std::find(order.begin(), order.end(), root), order.end());
+  return order;
+}
+
 }  // namespace
 
 AlgorithmInfo chain() {
-  return {.name = "chain",
-          .summary = "the sum grows along a chain and runs back; with slices, a pipeline",
-          .parameters = {{"order", "0-1-...", "the ranks along the chain; the last completes it"}},
-          .make = [](const Request& request, const Parameters& parameters) {
-            const auto order = parameters.order("order", request.ranks);
-            return Algorithm::of_halves(
-                1, 2,
-                {.owner = [order](int) { return order.back(); },
-                 .reduce = [order](Group g) { return up(g.among(order)); },
-                 .spread = [order](Group g) { return down(g.among(order).on_lane(1)); }});
-          }};
+  return {
+      .name = "chain",
+      .summary = "the sum grows along a chain and runs back; with slices, a pipeline",
+      .parameters =
+          {{"order", "0-1-...",
+            "the ranks along the chain; the last completes it. With a root it is rotated: "
+            "reduce ends there, broadcast begins there"}},
+      .collectives = {Collective::all_reduce, Collective::broadcast, Collective::reduce},
+      .make = [](const Request& request, const Parameters& parameters) {
+        const auto order = parameters.order("order", request.ranks);
+        if (request.collective == Collective::broadcast)
+          return Algorithm{
+              .chunks = 1, .lanes = 1, .write = [chain = from_root(order, request.root)](Group g) {
+                return broadcast(g.among(chain));
+              }};
+        if (request.collective == Collective::reduce) {
+          auto chain = from_root(order, request.root);
+          std::rotate(chain.begin(), chain.begin() + 1, chain.end());
+          return Algorithm{
+              .chunks = 1, .lanes = 1, .write = [chain](Group g) { return up(g.among(chain)); }};
+        }
+        return Algorithm::of_halves(
+            1, 2,
+            {.owner = [order](int) { return order.back(); },
+             .reduce = [order](Group g) { return up(g.among(order)); },
+             .spread = [order](Group g) { return down(g.among(order).on_lane(1)); }});
+      }};
 }
 
 }  // namespace ringside

@@ -18,14 +18,30 @@
 ///
 /// n not a power of two: see power_of_two.hpp; one step more before, and one after.
 ///
+/// The same as an all_gather, of a block per rank and for powers of two only (bruck does the same
+/// for any n): after t exchanges every rank has the blocks of the 2^t ranks of its group.
+///
+///     n = 4; per rank the blocks 0 | 1 | 2 | 3, * where it has them
+///
+///                    rank 0           rank 1           rank 2           rank 3
+///     start          * | . | . | .    . | * | . | .    . | . | * | .    . | . | . | *
+///     exchange 1     * | * | . | .    * | * | . | .    . | . | * | *    . | . | * | *
+///     exchange 2     * | * | * | *    * | * | * | *    * | * | * | *    * | * | * | *
+///
+/// Steps: log2 n. Bytes sent by every rank: S (n-1)/n.
+///
+/// All-reduce:
 /// Steps: floor(log2 n), + 2 if n is not a power of two. Bytes sent by every rank: log2 n S (with
 /// extras: one S more by who has one, log2 of the power of two within n).
 /// Additions: a balanced tree, always (lower, higher), so all ranks get the same bits, for every
 /// message size.
 /// R. Thakur, R. Rabenseifner, W. Gropp: Optimization of collective communication operations in
 /// MPICH, Int. J. High Perform. Comput. Appl. 19 (2005) 49-66.
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "ringside/base/error.hpp"
 #include "ringside/collectives/algorithms/builtin.hpp"
 #include "ringside/collectives/algorithms/power_of_two.hpp"
 #include "ringside/collectives/algorithms/running_values.hpp"
@@ -82,13 +98,35 @@ OpStream exchange(Group g) {
     co_yield g.copy(core.rank(member), core.extra(member), 0);
 }
 
+OpStream exchange_blocks(Group g) {
+  const int n = g.ranks();
+  // A run's blocks must lie in one buffer: a rank's own among the others, in the output.
+  if (!g.in_place())
+    for (int rank = 0; rank < n; ++rank) co_yield g.copy(rank, rank, rank);
+  for (int distance = 1; distance < n; distance *= 2)
+    for (int rank = 0; rank < n; ++rank) {
+      const int partner = rank ^ distance;
+      const int first = partner & ~(distance - 1);  // of the blocks that the partner has
+      co_yield g.store(rank, g.output(partner, first), g.output(rank, first), distance);
+    }
+}
+
 }  // namespace
 
 AlgorithmInfo recursive_doubling() {
   return {.name = "recursive_doubling",
           .summary = "partners at doubling distances exchange everything; fewest steps",
           .reference = "Thakur, Rabenseifner and Gropp 2005",
-          .make = [](const Request&, const Parameters&) {
+          .collectives = {Collective::all_reduce, Collective::all_gather},
+          .make = [](const Request& request, const Parameters&) {
+            if (request.collective == Collective::all_gather) {
+              if (PowerOfTwo(request.ranks).extras > 0)
+                throw Error(ErrorCode::unsupported,
+                            fmt::format("recursive_doubling does all_gather for powers of two "
+                                        "only, not for {} ranks: bruck does it for any number",
+                                        request.ranks));
+              return Algorithm{.chunks = 1, .lanes = 1, .write = exchange_blocks};
+            }
             return Algorithm{.chunks = 1, .lanes = 1, .write = exchange};
           }};
 }

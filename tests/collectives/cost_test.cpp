@@ -215,13 +215,15 @@ int longest_path_by_pairs(const Plan& plan) {
 }
 
 TEST(Cost, steps_are_the_longest_path_through_queues_and_conflicts) {
-  for (const auto& name : test::registered_names())
-    for (const int n : {2, 3, 4, 5})
+  for (const Request& request : test::requests_of({2, 3, 4, 5}))
+    for (const auto& name : test::registered_names(request.collective))
       for (const std::string shape : {":slices=1", ":slices=4", ":slices=5,lanes=1,depth=1"}) {
-        const auto plan = test::try_plan(name + shape, test::all_reduce(n, true));
+        if (request.collective == Collective::all_reduce && !request.in_place) continue;
+        const auto plan = test::try_plan(name + shape, request);
         if (!plan) continue;
-        EXPECT_EQ(cost(*plan, 100).steps, longest_path_by_pairs(*plan))
-            << name << shape << " of " << n << " ranks";
+        const std::vector<std::size_t> blocks(static_cast<std::size_t>(block_count(request)), 100);
+        EXPECT_EQ(cost_of(*plan, blocks, 4).steps, longest_path_by_pairs(*plan))
+            << test::words(name + shape, request);
       }
 }
 

@@ -165,26 +165,26 @@ TEST(Lower, lanes_and_shape_are_kept) {
 TEST(Lower, every_algorithm_survives_any_machine) {
   std::mt19937_64 random(7);
   int plans = 0, changed = 0;
-  for (const auto& name : test::registered_names())
-    for (int ranks = 2; ranks <= 9; ++ranks)
-      for (const bool in_place : {false, true})
-        for (const std::string shape : {"", ":slices=5,lanes=3"}) {
-          const auto plan = test::try_plan(name + shape, test::all_reduce(ranks, in_place));
-          if (!plan) continue;
-          SCOPED_TRACE(name + shape + " of " + std::to_string(ranks) + " ranks");
-          for (int matrix = 0; matrix < 6; ++matrix) {
-            AccessMatrix access = everywhere(ranks, matrix == 0   ? Access::none
-                                                    : matrix == 1 ? Access::copy_only
-                                                                  : Access::direct);
-            if (matrix > 1)
-              for (auto& row : access)
-                for (auto& entry : row) entry = static_cast<Access>(random() % 3);
-            const Plan lowered = checked(*plan, access);
-            EXPECT_EQ(lowered.hash() == plan->hash(), allowed(*plan, access));
-            ++plans;
-            changed += lowered.hash() != plan->hash() ? 1 : 0;
-          }
+  for (const Request& request : test::requests_of({2, 3, 4, 5, 6, 7, 8, 9}))
+    for (const auto& name : test::registered_names(request.collective))
+      for (const std::string shape : {"", ":slices=5,lanes=3"}) {
+        const auto plan = test::try_plan(name + shape, request);
+        if (!plan) continue;
+        SCOPED_TRACE(test::words(name + shape, request));
+        const int ranks = request.ranks;
+        for (int matrix = 0; matrix < 6; ++matrix) {
+          AccessMatrix access = everywhere(ranks, matrix == 0   ? Access::none
+                                                  : matrix == 1 ? Access::copy_only
+                                                                : Access::direct);
+          if (matrix > 1)
+            for (auto& row : access)
+              for (auto& entry : row) entry = static_cast<Access>(random() % 3);
+          const Plan lowered = checked(*plan, access);
+          EXPECT_EQ(lowered.hash() == plan->hash(), allowed(*plan, access));
+          ++plans;
+          changed += lowered.hash() != plan->hash() ? 1 : 0;
         }
+      }
   std::printf("plans lowered: %d, of which changed: %d\n", plans, changed);
   EXPECT_GT(changed, 500);
 }

@@ -200,21 +200,20 @@ void judge(Kind& kind, const Plan& original, const Plan& mutant, const ProofFact
 TEST(Mutation, every_mutant_of_every_algorithm_is_rejected_or_computes_the_same) {
   auto kinds = all_kinds();
   Random random;
-  for (const auto& name : test::registered_names())
-    for (const int ranks : rank_counts)
-      for (const bool in_place : {false, true}) {
-        const auto plan = test::try_plan(name, test::all_reduce(ranks, in_place));
-        if (!plan) continue;
-        const Proof proof = require_proof(*plan, true);
-        Original original(*plan);
-        for (Kind& kind : kinds)
-          for (int i = 0; i < mutants_per_kind; ++i) {
-            Ops ops = original.ops;
-            if (!kind.mutate(original, ops, random)) continue;
-            SCOPED_TRACE(name + " of " + std::to_string(ranks) + " ranks: " + kind.name);
-            judge(kind, *plan, test::with_ops(*plan, ops), proof.facts);
-          }
-      }
+  for (const Request& request : test::requests_of(rank_counts, 1))
+    for (const auto& name : test::registered_names(request.collective)) {
+      const auto plan = test::try_plan(name, request);
+      if (!plan) continue;
+      const Proof proof = require_proof(*plan, true);
+      Original original(*plan);
+      for (Kind& kind : kinds)
+        for (int i = 0; i < mutants_per_kind; ++i) {
+          Ops ops = original.ops;
+          if (!kind.mutate(original, ops, random)) continue;
+          SCOPED_TRACE(test::words(name, request) + ": " + kind.name);
+          judge(kind, *plan, test::with_ops(*plan, ops), proof.facts);
+        }
+    }
   std::printf("%-30s %6s %8s %13s %11s %13s %12s\n", "mutants", "made", "refuted", "ranks differ",
               "equivalent", "facts differ", "other order");
   for (const Kind& kind : kinds) {
@@ -248,35 +247,34 @@ bool found(const Plan& plan, const Schedule& schedule) {
 
 TEST(Mutation, no_wait_of_any_schedule_can_be_left_out_unnoticed) {
   int dropped = 0, silent = 0, leaves = 0, silent_leaves = 0;
-  for (const auto& name : test::registered_names())
-    for (const int ranks : {2, 3, 4, 5, 8, 9})
-      for (const bool in_place : {false, true})
-        for (const std::string shape :
-             {":slices=1", ":slices=6", ":slices=5,lanes=1,depth=1", ":slices=7,lanes=3,depth=3"}) {
-          const auto plan = test::try_plan(name + shape, test::all_reduce(ranks, in_place));
-          if (!plan) continue;
-          SCOPED_TRACE(name + shape + " of " + std::to_string(ranks) + " ranks");
-          const Schedule schedule = make_schedule(*plan);
-          ASSERT_NO_THROW(check_waits(*plan, schedule));
-          // All of a small plan, a spread of a large one.
-          const std::size_t step = 1 + schedule.wait_list.size() / 40;
-          for (std::size_t wait = 0; wait < schedule.wait_list.size(); wait += step) {
-            ++dropped;
-            if (found(*plan, without(schedule, wait))) continue;
-            ++silent;
-            const Wait& idle = schedule.wait_list[wait];
-            ADD_FAILURE() << "needless: stream " << idle.stream << ", position " << idle.position
-                          << ", lag " << idle.lag;
-          }
-          for (std::size_t rank = 0; rank < schedule.leave_waits.size(); ++rank)
-            for (std::size_t i = 0; i < schedule.leave_waits[rank].size(); ++i) {
-              Schedule spoilt = schedule;
-              auto& waits = spoilt.leave_waits[rank];
-              waits.erase(waits.begin() + static_cast<std::ptrdiff_t>(i));
-              ++leaves;
-              if (!found(*plan, spoilt)) ++silent_leaves;
-            }
+  for (const Request& request : test::requests_of({2, 3, 4, 5, 8, 9}))
+    for (const auto& name : test::registered_names(request.collective))
+      for (const std::string shape :
+           {":slices=1", ":slices=6", ":slices=5,lanes=1,depth=1", ":slices=7,lanes=3,depth=3"}) {
+        const auto plan = test::try_plan(name + shape, request);
+        if (!plan) continue;
+        SCOPED_TRACE(test::words(name + shape, request));
+        const Schedule schedule = make_schedule(*plan);
+        ASSERT_NO_THROW(check_waits(*plan, schedule));
+        // All of a small plan, a spread of a large one.
+        const std::size_t step = 1 + schedule.wait_list.size() / 40;
+        for (std::size_t wait = 0; wait < schedule.wait_list.size(); wait += step) {
+          ++dropped;
+          if (found(*plan, without(schedule, wait))) continue;
+          ++silent;
+          const Wait& idle = schedule.wait_list[wait];
+          ADD_FAILURE() << "needless: stream " << idle.stream << ", position " << idle.position
+                        << ", lag " << idle.lag;
         }
+        for (std::size_t rank = 0; rank < schedule.leave_waits.size(); ++rank)
+          for (std::size_t i = 0; i < schedule.leave_waits[rank].size(); ++i) {
+            Schedule spoilt = schedule;
+            auto& waits = spoilt.leave_waits[rank];
+            waits.erase(waits.begin() + static_cast<std::ptrdiff_t>(i));
+            ++leaves;
+            if (!found(*plan, spoilt)) ++silent_leaves;
+          }
+      }
   std::printf("waits dropped: %d, unnoticed %d; of leaves: %d, unnoticed %d\n", dropped, silent,
               leaves, silent_leaves);
   EXPECT_GT(dropped, 1000);

@@ -13,6 +13,7 @@
 #include "ringside/collectives/dependencies.hpp"
 #include "ringside/collectives/lower.hpp"
 #include "ringside/collectives/prover.hpp"
+#include "ringside/tests/collectives/plans_under_test.hpp"
 
 namespace ringside {
 namespace {
@@ -34,12 +35,10 @@ void expect_round_trip(const Plan& plan) {
 }
 
 TEST(PlanJson, OfEveryAlgorithmReadsBackEqual) {
-  for (const AlgorithmInfo& info : registered_algorithms())
-    for (const int n : {1, 2, 5, 8})
-      for (const bool in_place : {false, true}) {
-        expect_round_trip(plan_of(info.name, n, in_place));
-        expect_round_trip(plan_of(info.name + ":slices=4,lanes=3,depth=2", n, in_place));
-      }
+  for (const Request& request : test::requests_of({1, 2, 5, 8}))
+    for (const auto& name : test::registered_names(request.collective))
+      for (const char* cut : {"", ":slices=4,lanes=3,depth=2"})
+        if (const auto plan = test::try_plan(name + cut, request)) expect_round_trip(*plan);
 }
 
 TEST(PlanJson, KeepsScratchInHostMemory) {
@@ -223,13 +222,14 @@ TEST(ShowPlan, ShowsScratchAndPushes) {
 }
 
 TEST(ShowPlan, FitsAHundredColumns) {
-  for (const AlgorithmInfo& info : registered_algorithms())
-    for (const int n : {1, 2, 3, 4, 6, 9, 16, 33})
-      for (const bool in_place : {false, true}) {
-        std::istringstream lines(show_plan(plan_of(info.name, n, in_place)));
-        for (std::string line; std::getline(lines, line);)
-          EXPECT_LE(line.size(), 100u) << info.name << ", " << n << " ranks: " << line;
-      }
+  for (const Request& request : test::requests_of({1, 2, 3, 4, 6, 9, 16, 33}))
+    for (const auto& name : test::registered_names(request.collective)) {
+      const auto plan = test::try_plan(name, request);
+      if (!plan) continue;
+      std::istringstream lines(show_plan(*plan));
+      for (std::string line; std::getline(lines, line);)
+        EXPECT_LE(line.size(), 100u) << name << ", " << request.ranks << " ranks: " << line;
+    }
 }
 
 TEST(ShowPlan, CutsLongPlansAndSaysSo) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,9 +15,13 @@
 
 namespace ringside::test {
 
-inline std::vector<std::string> registered_names() {
+/// Of the algorithms that do a collective.
+inline std::vector<std::string> registered_names(Collective collective = Collective::all_reduce) {
   std::vector<std::string> names;
-  for (const AlgorithmInfo& info : registered_algorithms()) names.push_back(info.name);
+  for (const AlgorithmInfo& info : registered_algorithms())
+    if (std::find(info.collectives.begin(), info.collectives.end(), collective) !=
+        info.collectives.end())
+      names.push_back(info.name);
   return names;
 }
 
@@ -34,6 +37,28 @@ inline std::optional<Plan> try_plan(std::string_view spec, const Request& reques
 
 inline Request all_reduce(int ranks, bool in_place = false) {
   return {Collective::all_reduce, ranks, 0, in_place};
+}
+
+/// Every collective (those with a root: that rank, or the last) in every placement that it has.
+inline std::vector<Request> requests_of(const std::vector<int>& numbers_of_ranks,
+                                        int root = max_ranks) {
+  std::vector<Request> requests;
+  for (int number = 0; number < static_cast<int>(Collective::barrier); ++number) {
+    const auto collective = static_cast<Collective>(number);
+    const bool rooted = has_root(collective);
+    for (const int ranks : numbers_of_ranks)
+      for (const bool in_place : {false, true})
+        if (collective != Collective::all_to_all || !in_place)
+          requests.push_back({collective, ranks, rooted ? std::min(root, ranks - 1) : 0, in_place});
+  }
+  return requests;
+}
+
+/// "ring: all_gather of 4 ranks, root 0, in place", for messages.
+inline std::string words(const std::string& spec, const Request& request) {
+  return spec + ": " + std::string(to_string(request.collective)) + " of " +
+         std::to_string(request.ranks) + " ranks, root " + std::to_string(request.root) +
+         (request.in_place ? ", in place" : ", out of place");
 }
 
 /// An op that owns its locations.

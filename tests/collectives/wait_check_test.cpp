@@ -159,18 +159,16 @@ TEST(WaitCheck, placement_aliases_inputs_and_outputs) {
 
 TEST(WaitCheck, proves_the_derived_waits_of_every_algorithm) {
   int plans = 0;
-  for (const auto& name : test::registered_names())
-    for (const int ranks : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17})
-      for (const bool in_place : {false, true})
-        for (const std::string shape :
-             {":slices=1", ":slices=1,lanes=4", ":slices=16", ":slices=16,lanes=4,depth=4",
-              ":slices=5,lanes=1,depth=1", ":slices=8,lanes=16,depth=3"}) {
-          const auto plan = test::try_plan(name + shape, test::all_reduce(ranks, in_place));
-          if (!plan) continue;
-          EXPECT_EQ(verdict(*plan, make_schedule(*plan)), "")
-              << name << shape << " of " << ranks << " ranks";
-          ++plans;
-        }
+  for (const Request& request : test::requests_of({1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17}))
+    for (const auto& name : test::registered_names(request.collective))
+      for (const std::string shape :
+           {":slices=1", ":slices=1,lanes=4", ":slices=16", ":slices=16,lanes=4,depth=4",
+            ":slices=5,lanes=1,depth=1", ":slices=8,lanes=16,depth=3"}) {
+        const auto plan = test::try_plan(name + shape, request);
+        if (!plan) continue;
+        EXPECT_EQ(verdict(*plan, make_schedule(*plan)), "") << test::words(name + shape, request);
+        ++plans;
+      }
   EXPECT_GT(plans, 1000);
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,16 +20,17 @@
 namespace ringside {
 namespace {
 
-/// What cannot be counted: formulas (tests/collectives/algorithms_test.cpp holds the plans to them)
-/// and words. n ranks, S bytes, p the greatest power of two in n.
+/// What cannot be counted: formulas (algorithms_test.cpp and every_collective_test.cpp in
+/// tests/collectives hold the plans to them) and words. n ranks, S bytes, p the greatest power of
+/// two in n.
 struct Entry {
   const char* spec;
   const char* steps;
-  const char* sent;
-  const char* order;
+  const char* bytes;  // sent by the busiest rank, or received by it: see Section
+  const char* order;  // of additions, where there are any
 };
 
-constexpr Entry entries[] = {
+constexpr Entry all_reduce[] = {
     {"naive", "n", "(n-1) S", "0, 1, 2, ..."},
     {"chain", "2 (n-1) + k - 1 in k slices", "2 S (S each way)", "along the chain"},
     {"binomial", "2 ceil(log2 n)", "ceil(log2 n) S", "balanced tree"},
@@ -47,43 +49,98 @@ constexpr Entry entries[] = {
      "inside groups, then across"},
 };
 
-constexpr const char* head = R"(# All-reduce algorithms
+constexpr Entry reduce_scatter[] = {
+    {"ring", "n-1", "S (n-1)/n", "rotated by block"},
+    {"recursive_halving", "log2 p (+ 2 if n > p)", "S (n-1)/n (S if n > p)", "balanced tree"},
+    {"direct", "1", "S (n-1)/n", "0, 1, 2, ..."},
+};
+
+constexpr Entry all_gather[] = {
+    {"ring", "n-1", "S (n-1)/n", ""},
+    {"recursive_doubling", "log2 n (powers of two only)", "S (n-1)/n", ""},
+    {"bruck", "ceil(log2 n)", "S (n-1)/n", ""},
+    {"direct", "1", "S (n-1)/n", ""},
+};
+
+constexpr Entry broadcast[] = {
+    {"linear", "1", "(n-1) S", ""},
+    {"chain", "n-1 + k - 1 in k slices", "S", ""},
+    {"binomial", "ceil(log2 n)", "ceil(log2 n) S", ""},
+    {"scatter_all_gather", "n", "2 S (n-1)/n", ""},
+};
+
+constexpr Entry reduce[] = {
+    {"linear", "1", "(n-1) S", "0, 1, 2, ..."},
+    {"chain", "n-1 + k - 1 in k slices", "S", "along the chain"},
+    {"binomial", "ceil(log2 n)", "ceil(log2 n) S", "balanced tree, for any root"},
+};
+
+constexpr Entry gather[] = {
+    {"linear", "1", "S (n-1)/n", ""},
+    {"binomial", "ceil(log2 n)", "S (n-1)/n", ""},
+};
+
+constexpr Entry scatter[] = {
+    {"linear", "1", "S (n-1)/n", ""},
+    {"binomial", "ceil(log2 n)", "S (n-1)/n", ""},
+};
+
+constexpr Entry all_to_all[] = {
+    {"pairwise", "n-1", "S (n-1)/n", ""},
+    {"direct", "ceil((n-1) / 16)", "S (n-1)/n", ""},
+};
+
+/// One collective.
+struct Section {
+  Collective collective;
+  std::span<const Entry> entries;
+  const char* s;                     // what S is
+  const char* bytes = "bytes sent";  // of the busiest rank: the way that limits
+  bool adds = false;
+};
+
+constexpr Section sections[] = {
+    {Collective::all_reduce, all_reduce, "the data of a rank", "bytes sent", true},
+    {Collective::reduce_scatter, reduce_scatter, "a rank's input, all blocks", "bytes sent", true},
+    {Collective::all_gather, all_gather, "a rank's output, all blocks"},
+    {Collective::broadcast, broadcast, "the data"},
+    {Collective::reduce, reduce, "the data of a rank", "bytes received", true},
+    {Collective::gather, gather, "the root's output, all blocks", "bytes received"},
+    {Collective::scatter, scatter, "the root's input, all blocks"},
+    {Collective::all_to_all, all_to_all, "a rank's input, all blocks"},
+};
+
+/// A request of the page: in place where that can be, root 0.
+Request request_of(const Section& section, int ranks) {
+  return {section.collective, ranks, 0, section.collective != Collective::all_to_all};
+}
+
+constexpr const char* head = R"(# Algorithms
 
 <!-- Generated: `cmake --build --preset release --target docs` writes this file. -->
 
-n ranks, S bytes per rank. A *step* is a hop on the longest path: an op that reads another rank's
-memory makes one, one that writes to another's makes one (more). *Sent* is what leaves the busiest
-rank, by its own pushes or read by others. Each algorithm's file in `collectives/algorithms/` shows
-the data after every step and names the paper; `ringside plan SPEC --ranks N --show` draws it for
-your n.
+n ranks, S bytes. A *step* is a hop on the longest path: an op that reads another rank's memory
+makes one, one that writes to another's makes one (more). *Sent* is what leaves the busiest rank, by
+its own pushes or read by others. Each algorithm's file in `collectives/algorithms/` shows the data
+after every step and names the paper; `ringside plan SPEC --collective WORD --ranks N --show` draws
+it for your n.
 
-## Formulas
-
-p is the greatest power of two in n.
-
-| algorithm | steps | bytes sent, busiest rank | order of additions |
-|---|---|---|---|
-)";
-
-constexpr const char* counted_head = R"(
-## Counted
-
-From the plans, in place. *Transfers* are copies over links, *scratch* is what a rank needs beside
-its buffers.
-
+Of each collective: the formulas, in which p is the greatest power of two in n; then what is counted
+from the plans, in place (all_to_all: out of place), with root 0. *Transfers* are copies over links,
+*scratch* is what a rank needs beside its buffers.
 )";
 
 constexpr const char* facts_head = R"(
 ## Facts
 
-Derived by the prover for 8 ranks; they decide which bits come out. *Rank order*: every element is
-added as ((0 + 1) + 2) + ... *One rounding*: a single op adds up all contributions, so 16-bit floats
-are rounded once. *Uniform*: all chunks are added in the same way, so the bits do not depend on the
-message's size. With every algorithm all ranks get the same bits, whatever the slices, lanes and
-timing.
+Derived by the prover for 8 ranks, root 0; they decide which bits come out. *Rank order*: every
+element is added as ((0 + 1) + 2) + ... *One rounding*: a single op adds up all contributions, so
+16-bit floats are rounded once. *Uniform*: all chunks are added in the same way, so the bits do not
+depend on the message's size. With every algorithm all ranks get the same bits, whatever the slices,
+lanes and timing.
 
-| algorithm | rank order | one rounding | uniform |
-|---|---|---|---|
+| collective | algorithm | rank order | one rounding | uniform |
+|---|---|---|---|---|
 )";
 
 constexpr const char* parameters_head = R"(
@@ -100,16 +157,18 @@ std::string in_s(std::uint64_t bytes, std::uint64_t size) {
   return fmt::format("{:.4g} S", static_cast<double>(bytes) / static_cast<double>(size));
 }
 
-std::string counted_table(int ranks) {
+std::string counted_table(const Section& section, int ranks) {
   std::string text = fmt::format(
       "| {} ranks | steps | ops | transfers | sent | received | scratch |\n"
       "|---|---|---|---|---|---|---|\n",
       ranks);
   constexpr std::size_t size = 5040;  // divides evenly among the chunks of these plans
-  const std::vector<std::size_t> elements = {size};
-  for (const Entry& entry : entries) {
-    const Plan plan = make_plan(entry.spec, {.ranks = ranks, .in_place = true});
-    const Cost cost = cost_of(plan, elements, 16);
+  const Request request = request_of(section, ranks);
+  const auto blocks = static_cast<std::size_t>(block_count(request));
+  const std::vector<std::size_t> elements(
+      blocks, blocks == 1 ? size : size / static_cast<std::size_t>(ranks));
+  for (const Entry& entry : section.entries) {
+    const Cost cost = cost_of(make_plan(entry.spec, request), elements, 16);
     const auto scratch = *std::max_element(cost.scratch.begin(), cost.scratch.end());
     text += fmt::format("| `{}` | {} | {} | {} | {} | {} | {} |\n", entry.spec, cost.steps,
                         cost.ops, cost.transfers, in_s(cost.busiest_sent(), size * 16),
@@ -118,14 +177,34 @@ std::string counted_table(int ranks) {
   return text;
 }
 
+std::string formula_table(const Section& section) {
+  std::string text =
+      fmt::format("| algorithm | steps | {}, busiest rank |{}\n|---|---|---|{}\n", section.bytes,
+                  section.adds ? " order of additions |" : "", section.adds ? "---|" : "");
+  for (const Entry& entry : section.entries) {
+    text += fmt::format("| `{}` | {} | {} |", entry.spec, entry.steps, entry.bytes);
+    text += section.adds ? fmt::format(" {} |\n", entry.order) : "\n";
+  }
+  return text;
+}
+
+std::string section_text(const Section& section) {
+  return fmt::format("\n## {}\n\nS: {}.\n\n{}\n{}\n{}", to_string(section.collective), section.s,
+                     formula_table(section), counted_table(section, 4), counted_table(section, 8));
+}
+
 std::string facts_table() {
   std::string text;
   const auto word = [](bool fact) { return fact ? "yes" : "no"; };
-  for (const Entry& entry : entries) {
-    const ProofFacts facts =
-        require_proof(make_plan(entry.spec, {.ranks = 8, .in_place = true}), true).facts;
-    text += fmt::format("| `{}` | {} | {} | {} |\n", entry.spec, word(facts.rank_order),
-                        word(facts.one_rounding), word(facts.uniform));
+  for (const Section& section : sections) {
+    if (!section.adds) continue;
+    for (const Entry& entry : section.entries) {
+      const ProofFacts facts =
+          require_proof(make_plan(entry.spec, request_of(section, 8)), true).facts;
+      text +=
+          fmt::format("| {} | `{}` | {} | {} | {} |\n", to_string(section.collective), entry.spec,
+                      word(facts.rank_order), word(facts.one_rounding), word(facts.uniform));
+    }
   }
   return text;
 }
@@ -145,10 +224,7 @@ std::string parameters_table() {
 
 std::string page() {
   std::string text = head;
-  for (const Entry& entry : entries)
-    text +=
-        fmt::format("| `{}` | {} | {} | {} |\n", entry.spec, entry.steps, entry.sent, entry.order);
-  text += counted_head + counted_table(4) + "\n" + counted_table(8);
+  for (const Section& section : sections) text += section_text(section);
   text += facts_head + facts_table();
   return text + parameters_head + parameters_table();
 }
