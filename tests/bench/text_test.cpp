@@ -87,7 +87,7 @@ TEST(NcclTestsText, ParametersAndDevicesStandWhereReadersLook) {
   EXPECT_TRUE(lines[2].starts_with("# messages up to 48 B travel in the call itself")) << lines[2];
   EXPECT_EQ(lines[3], "# Collective test starting: all_reduce");
   EXPECT_EQ(
-      lines[3],
+      lines[4],
       "# nThread 4 nGpus 1 minBytes 8 maxBytes 67108864 step: 8(factor) warmup iters: 1 iters: 0 "
       "agg iters: 1 validation: 1 graph: 0 unalign: 0");
   const auto devices = header.find("# Using devices\n#  Rank  0 Group  0 Pid ");
