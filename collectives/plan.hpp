@@ -97,8 +97,6 @@ class Plan {
   void append(const Op& op);
   /// Gives a rank one more scratch slot and returns its number.
   int add_slot(int rank, const ScratchSlot& slot);
-  /// The same plan under another cut of lanes, slices and depth is not a new algorithm.
-  void set_spec(std::string spec) { spec_ = std::move(spec); }
 
   /// 64-bit FNV-1a of everything but the spec: two ranks that hold equal hashes run the same plan.
   [[nodiscard]] std::uint64_t hash() const;

@@ -38,6 +38,7 @@
 
 #include "ringside/collectives/algorithms/builtin.hpp"
 #include "ringside/collectives/algorithms/rank_tree.hpp"
+#include "ringside/collectives/algorithms/rooted.hpp"
 
 namespace ringside {
 namespace {
@@ -103,19 +104,6 @@ OpStream gather(Group g, int root) {
                      collected(branch->parent, branch->first), branch->count);
 }
 
-OpStream with_root(Group g, const Request& request) {
-  switch (request.collective) {
-    case Collective::broadcast:
-      return broadcast(std::move(g), request.root);
-    case Collective::reduce:
-      return reduce(std::move(g), request.root);
-    case Collective::gather:
-      return gather(std::move(g), request.root);
-    default:
-      return scatter(std::move(g), request.root);
-  }
-}
-
 }  // namespace
 
 AlgorithmInfo binomial() {
@@ -126,9 +114,7 @@ AlgorithmInfo binomial() {
                           Collective::gather, Collective::scatter},
           .make = [](const Request& request, const Parameters&) {
             if (request.collective != Collective::all_reduce)
-              return Algorithm{.chunks = 1, .lanes = 1, .write = [request](Group g) {
-                                 return with_root(std::move(g), request);
-                               }};
+              return rooted_algorithm(request, {broadcast, reduce, gather, scatter});
             return Algorithm::of_halves(1, 2,
                                         {.owner = [](int) { return 0; },
                                          .reduce = gather_up,

@@ -20,8 +20,8 @@
 /// S (n-1)/n, S being all blocks together.
 /// Additions of reduce: in rank order in one op whatever the root, so 16-bit floats are rounded
 /// once.
-#include "ringside/base/error.hpp"
 #include "ringside/collectives/algorithms/builtin.hpp"
+#include "ringside/collectives/algorithms/rooted.hpp"
 
 namespace ringside {
 namespace {
@@ -50,19 +50,6 @@ OpStream scatter(Group g, int root) {
   if (!g.in_place()) co_yield g.copy(root, root, root);
 }
 
-OpStream write(Group g, const Request& request) {
-  switch (request.collective) {
-    case Collective::broadcast:
-      return broadcast(std::move(g), request.root);
-    case Collective::reduce:
-      return reduce(std::move(g), request.root);
-    case Collective::gather:
-      return gather(std::move(g), request.root);
-    default:
-      return scatter(std::move(g), request.root);
-  }
-}
-
 }  // namespace
 
 AlgorithmInfo linear() {
@@ -71,9 +58,7 @@ AlgorithmInfo linear() {
           .collectives = {Collective::broadcast, Collective::reduce, Collective::gather,
                           Collective::scatter},
           .make = [](const Request& request, const Parameters&) {
-            return Algorithm{.chunks = 1, .lanes = 1, .write = [request](Group g) {
-                               return write(std::move(g), request);
-                             }};
+            return rooted_algorithm(request, {broadcast, reduce, gather, scatter});
           }};
 }
 

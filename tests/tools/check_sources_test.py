@@ -25,7 +25,7 @@ CLEAN = {
     "tests/base/helper.hpp": HEADER,
     "ringside.hpp": HEADER + '#include "ringside/collectives/c.hpp"\n',
     "x.sh": "#!/bin/sh\n# SPDX-License-Identifier: MIT\necho build/release/home/x\n",
-    "README.md": "See /usr/lib and build/work/x.\n",
+    "README.md": "See /usr/lib and build/" + "work/x.\n",
 }
 ROOT_PATH = "/" + "home/somebody/x"  # in two pieces: this file is checked as well
 

@@ -67,7 +67,7 @@ void HostCommunicator::run(const Call& call) {
 
 std::string HostCommunicator::spec_for(const Request& request, std::size_t bytes,
                                        const CallOptions& options) const {
-  const std::string& spec = options.algorithm.empty() ? default_spec_ : options.algorithm;
+  const std::string& spec = asked_spec(options);
   return spec == "auto" ? default_host_spec(request, bytes) : spec;
 }
 
@@ -80,8 +80,7 @@ void HostCommunicator::abort(const std::string& why) {
 const Program& HostCommunicator::program_for(const Call& call) {
   const Request request{call.collective, size(), call.root, call.in_place};
   const std::size_t element_bytes = size_of(call.type);
-  const std::string& asked =
-      call.options->algorithm.empty() ? default_spec_ : call.options->algorithm;
+  const std::string& asked = asked_spec(*call.options);
   const auto matches = [&](const CachedProgram& cached) {
     return cached.key.element_bytes == element_bytes && cached.key.request == request &&
            cached.key.spec == asked &&

@@ -45,6 +45,10 @@ class HostCommunicator final : public Communicator::Implementation {
     std::unique_ptr<const Program> program;
   };
 
+  /// What the call or, where it says nothing, the option `algorithm` names; perhaps `auto`.
+  [[nodiscard]] const std::string& asked_spec(const CallOptions& options) const {
+    return options.algorithm.empty() ? default_spec_ : options.algorithm;
+  }
   /// Stays valid until the next call.
   const Program& program_for(const Call& call);
 
