@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -37,7 +38,21 @@ long futex(const std::atomic<std::uint32_t>& word, int operation, FutexScope sco
   return ::syscall(SYS_futex, &word, operation, value, limit, nullptr, 0);
 }
 
+bool register_for_membarrier() {
+  return ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+
 }  // namespace
+
+namespace detail {
+const bool fences_are_unequal = register_for_membarrier();
+}
+
+void heavy_fence() {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (detail::fences_are_unequal)
+    (void)::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+}
 
 std::vector<int> allowed_cpus() {
   // The kernel refuses (EINVAL) a mask smaller than its own; grow until it fits.

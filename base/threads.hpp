@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// The few things about threads that the standard library lacks: cores, pinning, names, pausing in
-/// a spin loop, and sleeping on a word of memory with a time limit.
+/// a spin loop, fences of unequal cost, and sleeping on a word of memory with a time limit.
 #pragma once
 
 #include <atomic>
@@ -36,6 +36,21 @@ inline void cpu_relax() {
 #elif defined(__aarch64__)
   asm volatile("yield" ::: "memory");
 #endif
+}
+
+/// Two halves of a sequentially consistent fence between threads of this process: a thread that
+/// stores, passes `light_fence` and loads, and one that stores, passes `heavy_fence` and loads,
+/// cannot both miss the other's store. The light one costs nothing where the kernel can interrupt
+/// the other threads instead (membarrier).
+void heavy_fence();
+namespace detail {
+extern const bool fences_are_unequal;
+}
+inline void light_fence() {
+  if (detail::fences_are_unequal)
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  else
+    std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
 /// Who shares the word that is waited on; `processes` also works through different mappings.

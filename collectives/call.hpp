@@ -1,33 +1,60 @@
 // SPDX-License-Identifier: MIT
-/// One call of a collective on one rank, as the front end hands it to a backend.
+/// One call of a collective on one rank, checked, as the front end hands it to a backend.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
+#include "ringside/collectives/calls.hpp"
 #include "ringside/collectives/communicator.hpp"
 #include "ringside/collectives/reduction/types.hpp"
 #include "ringside/collectives/request.hpp"
 
 namespace ringside {
 
+/// Where a rank's output lies. A rank that holds no data both in its input and in its output (it is
+/// not the root of a broadcast; its block is empty) goes along with the others.
+enum class Placement : int { out_of_place, in_place, either };
+
+[[nodiscard]] std::string_view to_string(Placement placement);
+
 struct Call {
   Collective collective = Collective::all_reduce;
+  Placement placement = Placement::out_of_place;
   const std::byte* input = nullptr;
   std::byte* output = nullptr;
-  /// Length of every block of the request, in elements (all_reduce: one block).
-  std::span<const std::size_t> block_elements;
+  /// Lengths in elements: one if all blocks are equal (never a list of equal ones), else all.
+  std::span<const std::size_t> blocks;
   ElementType type = ElementType::float32;
-  ReduceOp op = ReduceOp::sum;
+  ReduceOp op = ReduceOp::sum;  ///< sum where nothing is reduced
   int root = 0;
-  bool in_place = false;
   const CallOptions* options = nullptr;
+
+  [[nodiscard]] Request request(int ranks, bool in_place) const {
+    return {collective, ranks, root, in_place};
+  }
 };
 
-/// What a backend implements. The front end has checked the arguments.
+/// Checks a rank's arguments and settles the placement. Throws Error(invalid_argument).
+[[nodiscard]] Call checked_call(const Arguments& arguments, int rank, int ranks,
+                                const CallOptions& options);
+
+/// Whether ranks of such a call may differ in placement, some of them having no say: what is agreed
+/// on must then not depend on the placement. The same on all ranks.
+[[nodiscard]] bool placement_may_differ(const Call& call, int ranks);
+
+/// The call's block lengths, one for every block of the request.
+[[nodiscard]] std::vector<std::size_t> all_blocks(const Call& call, int ranks);
+
+/// Elements of all blocks of the request together.
+[[nodiscard]] std::size_t total_elements(const Call& call, int ranks);
+
+/// What a backend implements: one rank's end. Used by one thread at a time, but for `abort`.
 class Communicator::Implementation {
  public:
   virtual ~Implementation() = default;

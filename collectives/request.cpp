@@ -33,6 +33,11 @@ bool has_root(Collective collective) {
          collective == Collective::gather || collective == Collective::scatter;
 }
 
+bool reduces(Collective collective) {
+  return collective == Collective::all_reduce || collective == Collective::reduce_scatter ||
+         collective == Collective::reduce;
+}
+
 void validate(const Request& request) {
   if (request.ranks < 1 || request.ranks > max_ranks)
     throw Error(ErrorCode::invalid_argument,

@@ -39,6 +39,8 @@ struct Request {
 
 /// True for broadcast, reduce, gather and scatter.
 [[nodiscard]] bool has_root(Collective collective);
+/// True for all_reduce, reduce_scatter and reduce: contributions are folded, not copied.
+[[nodiscard]] bool reduces(Collective collective);
 
 /// Throws Error(invalid_argument) unless 1 <= ranks <= max_ranks, root is a rank (0 for collectives
 /// without one), and the collective can be in place if asked to (all_to_all cannot).

@@ -1,18 +1,28 @@
 // SPDX-License-Identifier: MIT
 #include "ringside/collectives/selector/host_default.hpp"
 
-#include <fmt/format.h>
-
 #include "ringside/base/error.hpp"
 
 namespace ringside {
 
 std::string default_host_spec(const Request& request, std::size_t bytes) {
-  if (request.collective != Collective::all_reduce)
-    throw Error(ErrorCode::unsupported,
-                fmt::format("there is no algorithm for {} yet", to_string(request.collective)));
   (void)bytes;
-  return "two_shot";
+  switch (request.collective) {
+    case Collective::all_reduce:
+      return "two_shot";
+    case Collective::reduce_scatter:
+    case Collective::all_gather:
+    case Collective::all_to_all:
+      return "direct";
+    case Collective::broadcast:
+    case Collective::reduce:
+    case Collective::gather:
+    case Collective::scatter:
+      return "linear";
+    case Collective::barrier:
+      break;
+  }
+  throw Error(ErrorCode::unsupported, "barrier needs no algorithm");
 }
 
 }  // namespace ringside

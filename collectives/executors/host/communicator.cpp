@@ -3,35 +3,18 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
+#include <limits>
 
 #include "ringside/base/options.hpp"
 #include "ringside/base/text.hpp"
+#include "ringside/base/threads.hpp"
 #include "ringside/collectives/reduction/fold.hpp"
 #include "ringside/collectives/selector/host_default.hpp"
 
 namespace ringside::host {
-namespace {
-
-constexpr std::size_t most_programs = 64;
-
-// Where the system does not say how large the last cache is.
-constexpr std::size_t assumed_last_cache = 32u << 20;
-
-std::size_t last_cache_bytes() {
-  const long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  return bytes > 0 ? static_cast<std::size_t>(bytes) : assumed_last_cache;
-}
-
-std::size_t total(std::span<const std::size_t> lengths) {
-  return std::accumulate(lengths.begin(), lengths.end(), std::size_t{0});
-}
-
-}  // namespace
 
 HostCommunicator::HostCommunicator(std::shared_ptr<Shared> shared, int rank,
                                    std::uint64_t calls_before)
@@ -39,8 +22,7 @@ HostCommunicator::HostCommunicator(std::shared_ptr<Shared> shared, int rank,
       rank_(rank),
       policy_(WaitPolicy::for_threads(shared_->ranks())),
       default_spec_(option<std::string>("algorithm")),
-      most_inline_(option<std::uint64_t>("inline")),
-      streaming_from_(last_cache_bytes()),
+      preparation_{rank, shared_->ranks(), option<std::uint64_t>("inline"), {}},
       call_(calls_before),
       bases_(static_cast<std::size_t>(shared_->ranks()) * 3) {
   (void)fold_isa();  // an option that cannot be used shows here, not in the middle of a call
@@ -49,20 +31,16 @@ HostCommunicator::HostCommunicator(std::shared_ptr<Shared> shared, int rank,
 
 void HostCommunicator::run(const Call& call) {
   shared_->failure().throw_if_set(rank_);
-  const Program& program = program_for(call);
-  if (call.op == ReduceOp::premul_sum)
-    require_scalable(program.compiled->plan, program.compiled->schedule);
+  const Prepared& prepared = this->prepared(call);
   WaitPolicy policy = policy_;
   if (call.options->timeout) policy.limit = *call.options->timeout;
 
-  enter(call, program, policy);
-  if (program.runs_inline) return fold_entries(call);
-  collect_addresses();
-  if (program.lanes.size() == 1)
-    run_single_lane(call, program, policy);
-  else
-    run_lanes(call, program, policy);
-  leave(call, program, policy);
+  publish(call, prepared);
+  await_entries(call, policy);
+  const Placement placement = agree(shared_->entry(rank_, call_).digest);
+  if (prepared.small) return fold_messages(call, *prepared.small);
+  if (call.collective == Collective::barrier) return;
+  run_program(call, prepared.program(placement), policy);
 }
 
 std::string HostCommunicator::spec_for(const Request& request, std::size_t bytes,
@@ -75,111 +53,104 @@ void HostCommunicator::abort(const std::string& why) {
   shared_->failure().set(Error(ErrorCode::aborted, fmt::format("aborted: {}", why)));
 }
 
-// --- set-up --------------------------------------------------------------------------------------
-
-const Program& HostCommunicator::program_for(const Call& call) {
-  const Request request{call.collective, size(), call.root, call.in_place};
-  const std::size_t element_bytes = size_of(call.type);
-  const std::string& asked = asked_spec(*call.options);
-  const auto matches = [&](const CachedProgram& cached) {
-    return cached.key.element_bytes == element_bytes && cached.key.request == request &&
-           cached.key.spec == asked &&
-           std::equal(cached.key.block_elements.begin(), cached.key.block_elements.end(),
-                      call.block_elements.begin(), call.block_elements.end());
-  };
-  const auto found = std::find_if(programs_.begin(), programs_.end(), matches);
-  if (found != programs_.end()) {
-    if (found != programs_.begin()) std::rotate(programs_.begin(), found, found + 1);
-    return *programs_.front().program;
-  }
-  auto compiled = shared_->plans().get(
-      spec_for(request, total(call.block_elements) * element_bytes, *call.options), request);
-  auto program = std::make_unique<const Program>(
-      Program::bind(std::move(compiled), rank_, call.block_elements, element_bytes, most_inline_));
-  if (programs_.size() >= most_programs) programs_.pop_back();
-  programs_.insert(
-      programs_.begin(),
-      {{request, asked, {call.block_elements.begin(), call.block_elements.end()}, element_bytes},
-       std::move(program)});
-  return *programs_.front().program;
+const Prepared& HostCommunicator::prepared(const Call& call) {
+  return prepared_calls_.get(call, asked_spec(*call.options), [&] {
+    Preparation how = preparation_;
+    how.spec_for = [&](const Request& request, std::size_t bytes) {
+      return spec_for(request, bytes, *call.options);
+    };
+    return prepare(call, how, shared_->plans());
+  });
 }
 
 // --- enter ---------------------------------------------------------------------------------------
 
-void HostCommunicator::enter(const Call& call, const Program& program, const WaitPolicy& policy) {
-  const CompiledPlan& compiled = *program.compiled;
-  lanes_ = compiled.schedule.lanes;
-  stream_ = !call.in_place &&
-            2 * static_cast<std::size_t>(size()) * total(call.block_elements) * size_of(call.type) >
-                streaming_from_;
+void HostCommunicator::publish(const Call& call, const Prepared& prepared) {
   // Before the call counts: a rank that finds no memory has made no call.
-  std::byte* scratch = shared_->scratch(rank_, call_ + 1, program.scratch_bytes);
+  std::byte* scratch = shared_->scratch(rank_, call_ + 1, prepared.scratch_bytes);
 
   ++call_;
   if (call_ % calls_between_moves == 0) shared_->move_up(rank_, call_);
 
   Entry& mine = shared_->entry(rank_, call_);
-  mine.signature = Signature::of(call, compiled.hash, compiled.plan.spec().c_str());
-  mine.digest = digest_of(mine.signature);
-  if (!program.runs_inline)
+  std::uint64_t& published = published_[call_ & 1];
+  if (call.op == ReduceOp::premul_sum) {
+    mine.signature = prepared.signature;
+    mine.signature.scalar = call.options->scalar;
+    mine.digest = published = digest_of(mine.signature);
+  } else if (published != prepared.digest) {
+    mine.signature = prepared.signature;
+    mine.digest = published = prepared.digest;
+  }
+  if (!prepared.small)
     mine.addresses = {call.input, call.output, scratch};
-  else if (mine.signature.elements > 0)
-    std::memcpy(mine.message, call.input, mine.signature.elements * size_of(call.type));
+  else if (const std::size_t bytes = prepared.small->input_bytes(); bytes > 0)
+    std::memcpy(mine.message, call.input, bytes);
   mine.call.store(call_, std::memory_order_release);
-
-  await_entries(call, policy);
-  compare_signatures();
 }
 
 void HostCommunicator::await_entries(const Call& call, const WaitPolicy& policy) {
-  const auto entered = [&](int rank) {
-    return shared_->entry(rank, call_).call.load(std::memory_order_acquire) == call_;
-  };
+  Backoff backoff(policy);  // one limit for all of them
   for (int peer = 0; peer < size(); ++peer) {
     bool gone = false;
-    const auto result = wait_until(
-        [&] {
-          if (entered(peer)) return true;
-          // A rank that has gone may have entered before it went: look again.
-          gone = shared_->gone(peer) && !entered(peer);
-          return gone;
-        },
-        policy, shared_->failure().flag());
-    if (result == WaitResult::ready && !gone) continue;
-    if (result == WaitResult::failed) shared_->failure().throw_cause(rank_);
-    std::vector<int> missing;
-    for (int rank = 0; rank < size(); ++rank)
-      if (!entered(rank)) missing.push_back(rank);
-    if (missing.empty()) continue;  // the last one came in the meantime
-    fail(Error(ErrorCode::timeout,
-               fmt::format("rank{} {} {} not entered {} (call {}){}", missing.size() > 1 ? "s" : "",
-                           fmt::join(missing, ", "), missing.size() > 1 ? "have" : "has",
-                           to_string(call.collective), call_,
-                           gone ? fmt::format(": rank {} has returned without it", peer)
-                                : fmt::format(" after {}", format_duration(policy.limit))))
-             .at_rank(rank_)
-             .with_peer(missing.front()));
+    const auto come_or_gone = [&] {
+      if (entered(peer)) return true;
+      // A rank that has gone may have entered before it went: look again.
+      gone = shared_->gone(peer) && !entered(peer);
+      return gone;
+    };
+    const auto result = wait_until(come_or_gone, policy.spins, backoff, shared_->failure().flag());
+    if (result == WaitResult::failed) give_up();
+    if (result == WaitResult::timed_out || gone)
+      fail_unless_complete(call, policy, gone ? peer : -1);
   }
-  // All have come, but who had given up by then has taken its buffers back.
-  if (shared_->failure().flag().load(std::memory_order_acquire))
-    shared_->failure().throw_cause(rank_);
 }
 
-void HostCommunicator::compare_signatures() {
-  const std::uint64_t digest = shared_->entry(0, call_).digest;
-  for (int peer = 1; peer < size(); ++peer) {
-    if (shared_->entry(peer, call_).digest == digest) continue;
-    const Signature& first = shared_->entry(0, call_).signature;
-    const Signature& other = shared_->entry(peer, call_).signature;
-    // All ranks come to the same verdict, and none has touched a buffer.
-    throw Error(
-        ErrorCode::mismatch,
-        fmt::format("ranks made different calls (call {}): rank 0 {}; rank {} {}; they "
-                    "differ in {}",
-                    call_, describe(first), peer, describe(other), differences(first, other)))
+void HostCommunicator::fail_unless_complete(const Call& call, const WaitPolicy& policy, int gone) {
+  std::vector<int> missing;
+  for (int rank = 0; rank < size(); ++rank)
+    if (!entered(rank)) missing.push_back(rank);
+  if (missing.empty()) return;  // the last one came in the meantime
+  fail(Error(ErrorCode::timeout,
+             fmt::format("rank{} {} {} not entered {} (call {}){}", missing.size() > 1 ? "s" : "",
+                         fmt::join(missing, ", "), missing.size() > 1 ? "have" : "has",
+                         to_string(call.collective), call_,
+                         gone >= 0 ? fmt::format(": rank {} has returned without it", gone)
+                                   : fmt::format(" after {}", format_duration(policy.limit))))
+           .at_rank(rank_)
+           .with_peer(missing.front()));
+}
+
+Placement HostCommunicator::agree(std::uint64_t digest) {
+  for (int peer = 0; peer < size(); ++peer)
+    if (shared_->entry(peer, call_).digest != digest) return compare_calls();
+  return placement_of(digest);
+}
+
+Placement HostCommunicator::compare_calls() {
+  const auto digest = [&](int rank) { return shared_->entry(rank, call_).digest; };
+  // All ranks come to the same verdict, and none has touched a buffer.
+  const auto differ = [&](int a, int b) {
+    const Signature& one = shared_->entry(a, call_).signature;
+    const Signature& other = shared_->entry(b, call_).signature;
+    throw Error(ErrorCode::mismatch,
+                fmt::format("ranks made different calls (call {}): rank {} {}; rank {} {}; they "
+                            "differ in {}",
+                            call_, a, describe(one), b, describe(other), differences(one, other)))
         .at_rank(rank_)
-        .with_peer(peer);
+        .with_peer(b);
+  };
+  for (int peer = 1; peer < size(); ++peer)
+    if ((digest(peer) ^ digest(0)) & ~placement_bits) differ(0, peer);
+  int decided = -1;  // the first rank that has a say in the placement
+  for (int peer = 0; peer < size(); ++peer) {
+    if (placement_of(digest(peer)) == Placement::either) continue;
+    if (decided < 0)
+      decided = peer;
+    else if (digest(peer) != digest(decided))
+      differ(decided, peer);
   }
+  return decided < 0 ? Placement::either : placement_of(digest(decided));
 }
 
 void HostCommunicator::collect_addresses() {
@@ -192,22 +163,42 @@ void HostCommunicator::collect_addresses() {
   }
 }
 
-void HostCommunicator::fold_entries(const Call& call) {
-  sources_.clear();
-  for (int peer = 0; peer < size(); ++peer) sources_.push_back(shared_->entry(peer, call_).message);
-  destinations_.assign(1, call.output);
-  fold({.sources = sources_,
-        .destinations = destinations_,
-        .elements = total(call.block_elements),
-        .type = call.type,
-        .op = call.op,
-        .all_raw = true,
-        .scalar = call.options->scalar,
-        .completes = true,
-        .ranks = size()});
+void HostCommunicator::fold_messages(const Call& call, const SmallMessage& message) {
+  destinations_.resize(1);
+  for (const auto& block : message.blocks()) {
+    sources_.clear();
+    for (const auto& part : message.parts(block))
+      sources_.push_back(shared_->entry(part.rank, call_).message + part.offset);
+    destinations_[0] = call.output + block.offset;
+    fold({.sources = sources_,
+          .destinations = destinations_,
+          .elements = block.elements,
+          .type = call.type,
+          .op = call.op,
+          .all_raw = true,
+          .scalar = call.options->scalar,
+          .completes = true,
+          .ranks = size()});
+  }
 }
 
 // --- ops -----------------------------------------------------------------------------------------
+
+void HostCommunicator::run_program(const Call& call, const Program& program,
+                                   const WaitPolicy& policy) {
+  // First say so, then look: who fails does it the other way round (give_up).
+  shared_->busy(rank_).store(call_, std::memory_order_relaxed);
+  light_fence();
+  if (shared_->failure().flag().load(std::memory_order_acquire)) give_up();
+  lanes_ = program.compiled->schedule.lanes;
+  collect_addresses();
+  if (program.lanes.size() == 1)
+    run_single_lane(call, program, policy);
+  else
+    run_lanes(call, program, policy);
+  leave(call, program, policy);
+  shared_->busy(rank_).store(0, std::memory_order_release);
+}
 
 void HostCommunicator::run_single_lane(const Call& call, const Program& program,
                                        const WaitPolicy& policy) {
@@ -252,7 +243,7 @@ void HostCommunicator::run_lanes(const Call& call, const Program& program,
   while (any_left()) {
     const auto result = wait_until(advance, policy, shared_->failure().flag());
     if (result == WaitResult::ready) continue;
-    if (result == WaitResult::failed) shared_->failure().throw_cause(rank_);
+    if (result == WaitResult::failed) give_up();
     for (std::size_t lane = 0; lane < program.lanes.size(); ++lane) {
       if (!unfinished(lane)) continue;
       if (const auto* wait = first_unreached(program, program.lanes[lane][next_step_[lane]]))
@@ -281,7 +272,7 @@ void HostCommunicator::execute(const Call& call, const Program& program, const S
           .scalar = call.options->scalar,
           .completes = facts.completes,
           .ranks = size(),
-          .streaming = stream_ && facts.last_use});
+          .streaming = program.streams && facts.last_use});
   }
 }
 
@@ -302,7 +293,7 @@ void HostCommunicator::await(const BoundWait& wait, const Call& call, const Prog
                              const WaitPolicy& policy) {
   const auto result = wait_until([&] { return reached(wait); }, policy, shared_->failure().flag());
   if (result == WaitResult::ready) return;
-  if (result == WaitResult::failed) shared_->failure().throw_cause(rank_);
+  if (result == WaitResult::failed) give_up();
   fail_waiting_for(wait, call, program, policy);
 }
 
@@ -314,6 +305,22 @@ void HostCommunicator::leave(const Call& call, const Program& program, const Wai
 
 void HostCommunicator::fail(const Error& cause) {
   shared_->failure().set(cause);
+  give_up();
+}
+
+void HostCommunicator::give_up() {
+  // Ranks in the middle of their ops stop at their next wait; who is not among them by now has seen
+  // the failure and touches nothing.
+  shared_->busy(rank_).store(0, std::memory_order_release);
+  heavy_fence();
+  const std::atomic<bool> never{false};
+  WaitPolicy patient = policy_;
+  patient.limit = Seconds{std::numeric_limits<double>::infinity()};  // ops always end
+  for (int peer = 0; peer < size(); ++peer) {
+    Backoff backoff(patient);
+    wait_until([&] { return shared_->busy(peer).load(std::memory_order_acquire) != call_; }, 0,
+               backoff, never);
+  }
   shared_->failure().throw_cause(rank_);
 }
 

@@ -3,17 +3,20 @@
 ///
 /// *Enter* publishes {call number, signature, addresses} and waits for everybody's; if the
 /// signatures differ, every rank sees so before any buffer was touched, and throws. A message small
-/// enough travels in the entry, and the call is over with it. *Ops*: each
-/// lane of the rank is a queue of steps; a step waits for the progress of other streams, folds, and
+/// enough travels in the entry, and the call is over with it (small_message.hpp). *Ops*: each lane
+/// of the rank is a queue of steps; a step waits for the progress of other streams, folds, and
 /// counts itself done. *Leave* waits for the last step of others that touches this rank's buffers.
+/// Who fails waits until its peers have stopped, too: its buffers are its own again.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "ringside/collectives/call.hpp"
+#include "ringside/collectives/executors/host/prepared.hpp"
 #include "ringside/collectives/executors/host/program.hpp"
 #include "ringside/collectives/executors/host/shared.hpp"
 #include "ringside/collectives/executors/host/waiting.hpp"
@@ -33,31 +36,27 @@ class HostCommunicator final : public Communicator::Implementation {
   void abort(const std::string& why) override;
 
  private:
-  /// What a program was bound for.
-  struct ProgramKey {
-    Request request;
-    std::string spec;
-    std::vector<std::size_t> block_elements;
-    std::size_t element_bytes = 0;
-  };
-  struct CachedProgram {
-    ProgramKey key;
-    std::unique_ptr<const Program> program;
-  };
-
   /// What the call or, where it says nothing, the option `algorithm` names; perhaps `auto`.
   [[nodiscard]] const std::string& asked_spec(const CallOptions& options) const {
     return options.algorithm.empty() ? default_spec_ : options.algorithm;
   }
   /// Stays valid until the next call.
-  const Program& program_for(const Call& call);
+  const Prepared& prepared(const Call& call);
 
-  void enter(const Call& call, const Program& program, const WaitPolicy& policy);
+  void publish(const Call& call, const Prepared& prepared);
   void await_entries(const Call& call, const WaitPolicy& policy);
-  void compare_signatures();
+  [[nodiscard]] bool entered(int rank) const {
+    return shared_->entry(rank, call_).call.load(std::memory_order_acquire) == call_;
+  }
+  /// `gone`: a rank that has returned without entering, or -1.
+  void fail_unless_complete(const Call& call, const WaitPolicy& policy, int gone);
+  /// The placement of the call; throws if the ranks made different calls.
+  Placement agree(std::uint64_t digest);
+  Placement compare_calls();
   void collect_addresses();
-  void fold_entries(const Call& call);
+  void fold_messages(const Call& call, const SmallMessage& message);
 
+  void run_program(const Call& call, const Program& program, const WaitPolicy& policy);
   void run_single_lane(const Call& call, const Program& program, const WaitPolicy& policy);
   void run_lanes(const Call& call, const Program& program, const WaitPolicy& policy);
   void execute(const Call& call, const Program& program, const Step& step);
@@ -67,22 +66,24 @@ class HostCommunicator final : public Communicator::Implementation {
   [[nodiscard]] const BoundWait* first_unreached(const Program& program, const Step& step) const;
   void await(const BoundWait& wait, const Call& call, const Program& program,
              const WaitPolicy& policy);
+
   [[noreturn]] void fail(const Error& cause);
   [[noreturn]] void fail_waiting_for(const BoundWait& wait, const Call& call,
                                      const Program& program, const WaitPolicy& policy);
+  /// Throws the communicator's cause once no peer is at work on this call's buffers.
+  [[noreturn]] void give_up();
 
   std::shared_ptr<Shared> shared_;
   int rank_;
   WaitPolicy policy_;
-  std::string default_spec_;    // the option `algorithm`
-  std::size_t most_inline_;     // the option `inline`
-  std::size_t streaming_from_;  // bytes a call moves from which stores bypass the caches
-  std::uint64_t call_;          // number of the call under way
-  int lanes_ = 1;               // of its plan
-  bool stream_ = false;         // whether its stores may bypass the caches
+  std::string default_spec_;  // the option `algorithm`
+  Preparation preparation_;
+  PreparedCalls prepared_calls_;
+  std::uint64_t call_;  // number of the call under way
+  int lanes_ = 1;       // of its plan
 
-  std::vector<CachedProgram> programs_;  // most recently used first
-  std::vector<std::byte*> bases_;        // by base_index
+  std::array<std::uint64_t, 2> published_ = {};  // digest of the signature in either entry
+  std::vector<std::byte*> bases_;                // by base_index
   std::vector<const std::byte*> sources_;
   std::vector<std::byte*> destinations_;
   std::vector<std::uint32_t> next_step_;  // per lane

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "ringside/collectives/executors/host/program.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -10,6 +12,14 @@
 
 namespace ringside::host {
 namespace {
+
+// Where the system does not say how large the last cache is.
+constexpr std::size_t assumed_last_cache = 32u << 20;
+
+std::size_t last_cache_bytes() {
+  static const long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  return bytes > 0 ? static_cast<std::size_t>(bytes) : assumed_last_cache;
+}
 
 /// Sizes and numbers in a program have 32 bits.
 std::uint32_t number(std::size_t value) {
@@ -41,12 +51,23 @@ class Binder {
     for (const Wait& wait : schedule_.leave_waits[static_cast<std::size_t>(rank)])
       program_.leave_waits.push_back(bound(wait, slices - 1));
     program_.scratch_bytes = binding_.length(rank, Buffer::scratch) * element_bytes_;
+    // In place, lines that are written have just been read: nothing is won by bypassing the cache.
+    program_.streams = !plan_.request().in_place && user_bytes() > last_cache_bytes();
   }
 
  private:
   [[nodiscard]] std::size_t stream_of(int rank, int lane) const {
     return static_cast<std::size_t>(rank) * static_cast<std::size_t>(schedule_.lanes) +
            static_cast<std::size_t>(lane);
+  }
+
+  /// Of all ranks' inputs and outputs.
+  [[nodiscard]] std::size_t user_bytes() const {
+    std::size_t elements = 0;
+    for (int rank = 0; rank < plan_.ranks(); ++rank)
+      for (const Buffer buffer : {Buffer::input, Buffer::output})
+        elements += binding_.length(rank, buffer);
+    return elements * element_bytes_;
   }
 
   /// Progress counts finished steps: all of the earlier slices, then those up to the position.
@@ -108,25 +129,20 @@ class Binder {
   Program& program_;
 };
 
-bool can_run_inline(const CompiledPlan& compiled, std::span<const std::size_t> block_elements,
-                    std::size_t element_bytes, std::size_t most_inline) {
-  const ProofFacts& facts = compiled.facts;
-  return compiled.plan.request().collective == Collective::all_reduce && facts.rank_order &&
-         facts.one_rounding && facts.same_on_all_ranks && most_inline > 0 &&
-         block_elements.front() <= std::min(most_inline, inline_bytes) / element_bytes;
-}
-
 }  // namespace
 
+std::size_t Program::bytes() const {
+  std::size_t sum = waits.capacity() * sizeof(BoundWait) + runs.capacity() * sizeof(Run) +
+                    addresses.capacity() * sizeof(Address);
+  for (const auto& lane : lanes) sum += lane.capacity() * sizeof(Step);
+  return sum + sizeof(Program);
+}
+
 Program Program::bind(std::shared_ptr<const CompiledPlan> compiled, int rank,
-                      std::span<const std::size_t> block_elements, std::size_t element_bytes,
-                      std::size_t most_inline) {
+                      std::span<const std::size_t> block_elements, std::size_t element_bytes) {
   Program program;
   program.compiled = std::move(compiled);
-  program.runs_inline =
-      can_run_inline(*program.compiled, block_elements, element_bytes, most_inline);
-  if (!program.runs_inline)
-    Binder(*program.compiled, block_elements, element_bytes, program).bind(rank);
+  Binder(*program.compiled, block_elements, element_bytes, program).bind(rank);
   return program;
 }
 

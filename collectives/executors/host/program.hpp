@@ -52,14 +52,16 @@ struct Program {
   std::vector<Address> addresses;
   std::vector<BoundWait> leave_waits;
   std::size_t scratch_bytes = 0;  ///< of this rank
-  /// The message fits in an entry, and by the proof the result is the fold of all inputs in rank
-  /// order, rounded once: every rank computes it from the entries, with the plan's bits.
-  bool runs_inline = false;
+  /// What the plan moves may be more than the last cache holds: where a destination is not read
+  /// again, stores bypass it.
+  bool streams = false;
 
-  /// `most_inline`: the longest message, in bytes, that may run inline.
+  /// Of what is allocated for it.
+  [[nodiscard]] std::size_t bytes() const;
+
   [[nodiscard]] static Program bind(std::shared_ptr<const CompiledPlan> compiled, int rank,
                                     std::span<const std::size_t> block_elements,
-                                    std::size_t element_bytes, std::size_t most_inline);
+                                    std::size_t element_bytes);
 };
 
 }  // namespace ringside::host

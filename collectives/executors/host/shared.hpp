@@ -31,21 +31,21 @@ struct Addresses {
   std::byte* scratch = nullptr;
 };
 
-/// Messages up to this long travel in the entry itself: what is left of its first cache line.
-inline constexpr std::size_t inline_bytes = 48;
+/// Messages up to this long can travel in the entry itself.
+inline constexpr std::size_t message_capacity = 4096 - 16;
 
-/// What a rank publishes when it enters a call. Peers read the first cache line only, unless the
-/// digests differ.
+/// What a rank publishes when it enters a call. Peers read the first cache line (and the message),
+/// unless the digests differ. A message begins in that line: one of 48 bytes needs no other.
 struct alignas(line) Entry {
   std::atomic<std::uint64_t> call{0};  ///< stored last, with release
   std::uint64_t digest = 0;            ///< of the signature
   union {
     Addresses addresses = {};
-    std::byte message[inline_bytes];  ///< of a call whose program is `runs_inline`
+    std::byte message[message_capacity];
   };
   Signature signature;
 };
-static_assert(offsetof(Entry, signature) == 64);
+static_assert(offsetof(Entry, message) == 16);
 
 struct alignas(line) Progress {
   std::atomic<std::uint64_t> done{0};
@@ -60,6 +60,11 @@ struct alignas(line) Progress {
 [[nodiscard]] constexpr bool reached(std::uint64_t done, std::uint64_t target) {
   return static_cast<std::int64_t>(done - target) >= 0;
 }
+
+/// The call in whose ops a rank is, or 0: while it is, it may touch its peers' buffers.
+struct alignas(line) Busy {
+  std::atomic<std::uint64_t> call{0};
+};
 
 /// A stream without steps falls behind. So every rank moves all its streams up once in so many
 /// calls: then no two are half the range of progress apart.
@@ -101,6 +106,10 @@ class Shared {
     return progress_[static_cast<std::size_t>(rank) * most_lanes + static_cast<std::size_t>(lane)];
   }
 
+  [[nodiscard]] std::atomic<std::uint64_t>& busy(int rank) {
+    return busy_[static_cast<std::size_t>(rank)].call;
+  }
+
   /// Moves all streams of a rank up to the beginning of a call; to be called by that rank, before
   /// it enters.
   void move_up(int rank, std::uint64_t call);
@@ -119,6 +128,7 @@ class Shared {
   Failure failure_;
   std::vector<std::array<Entry, 2>> entries_;
   std::vector<Progress> progress_;
+  std::vector<Busy> busy_;
   std::vector<std::array<std::vector<std::byte>, 2>> scratch_;
   std::vector<std::atomic<bool>> gone_;
 };

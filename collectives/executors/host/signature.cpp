@@ -22,22 +22,18 @@ std::uint64_t hash_of(std::span<const std::size_t> lengths) {
   return hash;
 }
 
-const char* placement(const Signature& signature) {
-  return signature.in_place ? "in place" : "out of place";
-}
-
 }  // namespace
 
-Signature Signature::of(const Call& call, std::uint64_t plan_hash, const char* spec) {
+Signature Signature::of(const Call& call, int ranks, std::uint64_t plan_hash, const char* spec) {
   Signature signature{.collective = call.collective,
                       .type = call.type,
                       .op = call.op,
                       .root = call.root,
-                      .in_place = call.in_place,
-                      .blocks_hash = hash_of(call.block_elements),
+                      .placement = call.placement,
+                      .elements = total_elements(call, ranks),
+                      .blocks_hash = hash_of(call.blocks),
                       .plan_hash = plan_hash,
                       .spec = spec};
-  for (const auto length : call.block_elements) signature.elements += length;
   if (call.op == ReduceOp::premul_sum) signature.scalar = call.options->scalar;
   return signature;
 }
@@ -45,13 +41,12 @@ Signature Signature::of(const Call& call, std::uint64_t plan_hash, const char* s
 std::uint64_t digest_of(const Signature& s) {
   const auto small =
       static_cast<std::uint64_t>(s.collective) | static_cast<std::uint64_t>(s.type) << 8 |
-      static_cast<std::uint64_t>(s.op) << 16 | static_cast<std::uint64_t>(s.in_place) << 24 |
-      static_cast<std::uint64_t>(s.root) << 32;
+      static_cast<std::uint64_t>(s.op) << 16 | static_cast<std::uint64_t>(s.root) << 32;
   std::uint64_t digest = seed;
   for (const auto word : {small, std::uint64_t{s.elements}, s.blocks_hash,
                           std::bit_cast<std::uint64_t>(s.scalar), s.plan_hash})
     digest = mixed(digest, word);
-  return digest;
+  return (digest & ~placement_bits) | static_cast<std::uint64_t>(s.placement);
 }
 
 std::string differences(const Signature& a, const Signature& b) {
@@ -67,8 +62,9 @@ std::string differences(const Signature& a, const Signature& b) {
   add(a.type != b.type, "type", to_string(a.type), to_string(b.type));
   add(a.op != b.op, "operator", to_string(a.op), to_string(b.op));
   add(a.root != b.root, "root", a.root, b.root);
-  const bool placed = a.elements != 0 && b.elements != 0;  // no elements are always in place
-  add(placed && a.in_place != b.in_place, "placement", placement(a), placement(b));
+  const bool placed = a.placement != Placement::either && b.placement != Placement::either;
+  add(placed && a.placement != b.placement, "placement", to_string(a.placement),
+      to_string(b.placement));
   add(std::bit_cast<std::uint64_t>(a.scalar) != std::bit_cast<std::uint64_t>(b.scalar), "scalar",
       a.scalar, b.scalar);
   // The placement is part of the plan: that alone is no different algorithm.
@@ -78,9 +74,14 @@ std::string differences(const Signature& a, const Signature& b) {
 }
 
 std::string describe(const Signature& signature) {
-  return fmt::format("{} of {} {}, {}, {}, {}", to_string(signature.collective), signature.elements,
-                     to_string(signature.type), to_string(signature.op), placement(signature),
-                     signature.spec);
+  std::string text(to_string(signature.collective));
+  if (signature.collective == Collective::barrier) return text;
+  text += fmt::format(" of {} {}", signature.elements, to_string(signature.type));
+  if (reduces(signature.collective)) text += fmt::format(", {}", to_string(signature.op));
+  if (has_root(signature.collective)) text += fmt::format(", root {}", signature.root);
+  if (signature.placement != Placement::either)
+    text += fmt::format(", {}", to_string(signature.placement));
+  return text + ", " + signature.spec;
 }
 
 }  // namespace ringside::host

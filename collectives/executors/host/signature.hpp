@@ -14,20 +14,25 @@ struct Signature {
   ElementType type = ElementType::float32;
   ReduceOp op = ReduceOp::sum;
   int root = 0;
-  bool in_place = false;
+  Placement placement = Placement::out_of_place;
   std::size_t elements = 0;       ///< of all blocks together
   std::uint64_t blocks_hash = 0;  ///< of their single lengths
   double scalar = 1.0;            ///< premul_sum; 1 for other operators
   std::uint64_t plan_hash = 0;    ///< algorithm, chunks, slices, lanes
-  const char* spec = "";          ///< for messages; lives as long as the call
+  const char* spec = "";          ///< for messages; lives as long as the communicator
 
-  /// The signature of a call that runs the plan of this hash and spec.
-  [[nodiscard]] static Signature of(const Call& call, std::uint64_t plan_hash, const char* spec);
+  /// The signature of a call that runs the plans of this hash and spec.
+  [[nodiscard]] static Signature of(const Call& call, int ranks, std::uint64_t plan_hash,
+                                    const char* spec);
 };
 
 /// Equal for two ranks that made the same call (the spec's wording may differ), and otherwise
-/// different but for one case in 2^64.
+/// different but for one case in 2^62. Its lowest bits are the placement.
 [[nodiscard]] std::uint64_t digest_of(const Signature& signature);
+inline constexpr std::uint64_t placement_bits = 3;
+[[nodiscard]] inline Placement placement_of(std::uint64_t digest) {
+  return static_cast<Placement>(digest & placement_bits);
+}
 
 /// What differs, as "elements (100 and 128), operator (sum and max)".
 [[nodiscard]] std::string differences(const Signature& a, const Signature& b);

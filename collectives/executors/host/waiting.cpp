@@ -35,7 +35,8 @@ WaitPolicy WaitPolicy::for_threads(int ranks) {
 }
 
 bool Backoff::pause() {
-  const Seconds waited = since_.elapsed();
+  if (!since_) since_.emplace();
+  const Seconds waited = since_->elapsed();
   if (waited > policy_.limit) return false;
   if (waited < policy_.sleep_after) {
     sched_yield();

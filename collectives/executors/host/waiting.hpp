@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 
 #include "ringside/base/clock.hpp"
 #include "ringside/base/threads.hpp"
@@ -25,7 +26,8 @@ struct WaitPolicy {
 
 enum class WaitResult { ready, timed_out, failed };
 
-/// The slow part of a wait: yields or sleeps, by the time since it was made.
+/// The slow part of a wait, or of several with one limit: yields or sleeps, by the time since its
+/// first pause.
 class Backoff {
  public:
   explicit Backoff(const WaitPolicy& policy) : policy_(policy) {}
@@ -34,23 +36,29 @@ class Backoff {
 
  private:
   const WaitPolicy& policy_;
-  Stopwatch since_;
+  std::optional<Stopwatch> since_;
 };
 
-/// Polls `ready()` until it is true, the limit passes, or `failed` is set.
+/// Polls `ready()`, `spins` times before it pauses, until it is true, the limit passes, or `failed`
+/// is set.
 template <class Ready>
-WaitResult wait_until(Ready&& ready, const WaitPolicy& policy, const std::atomic<bool>& failed) {
+WaitResult wait_until(Ready&& ready, int spins, Backoff& backoff, const std::atomic<bool>& failed) {
   if (ready()) return WaitResult::ready;
-  for (int i = 0; i < policy.spins; ++i) {
+  for (int i = 0; i < spins; ++i) {
     cpu_relax();
     if (ready()) return WaitResult::ready;
   }
-  Backoff backoff(policy);
   while (!ready()) {
     if (failed.load(std::memory_order_relaxed)) return WaitResult::failed;
     if (!backoff.pause()) return ready() ? WaitResult::ready : WaitResult::timed_out;
   }
   return WaitResult::ready;
+}
+
+template <class Ready>
+WaitResult wait_until(Ready&& ready, const WaitPolicy& policy, const std::atomic<bool>& failed) {
+  Backoff backoff(policy);
+  return wait_until(ready, policy.spins, backoff, failed);
 }
 
 }  // namespace ringside::host

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+#include "ringside/collectives/call.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <limits>
+#include <numeric>
+
+#include "ringside/collectives/layout.hpp"
+
+namespace ringside {
+namespace {
+
+[[noreturn]] void refuse(const Arguments& arguments, const std::string& why) {
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("{}: {}", to_string(arguments.collective), why));
+}
+
+template <class Enum, std::size_t count>
+bool is_one_of(Enum value, const std::array<Enum, count>& all) {
+  return std::find(all.begin(), all.end(), value) != all.end();
+}
+
+/// The block that a rank holds in its input and in its output, if there is one.
+std::optional<int> shared_block(const Request& request, int rank) {
+  switch (request.collective) {
+    case Collective::all_reduce:
+      return 0;
+    case Collective::broadcast:
+    case Collective::reduce:
+      return rank == request.root ? std::optional(0) : std::nullopt;
+    case Collective::reduce_scatter:
+    case Collective::all_gather:
+      return rank;
+    case Collective::gather:
+    case Collective::scatter:
+      return rank == request.root ? std::optional(rank) : std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
+/// The blocks of one rank's buffer, in bytes.
+struct Held {
+  const Call& call;
+  BlockRange range;
+
+  [[nodiscard]] std::size_t block(int number) const {
+    const auto i = call.blocks.size() == 1 ? std::size_t{0} : static_cast<std::size_t>(number);
+    return call.blocks[i] * size_of(call.type);
+  }
+  /// Of the first `count` blocks.
+  [[nodiscard]] std::size_t bytes(int count) const {
+    if (call.blocks.size() == 1) return block(0) * static_cast<std::size_t>(count);
+    std::size_t sum = 0;
+    for (int i = 0; i < count; ++i) sum += block(range.first + i * range.stride);
+    return sum;
+  }
+  [[nodiscard]] std::size_t bytes() const { return bytes(range.count); }
+  [[nodiscard]] std::size_t offset(int number) const { return bytes(range.position(number)); }
+};
+
+void check_names(const Arguments& arguments, int ranks) {
+  if (static_cast<std::size_t>(arguments.collective) >= collective_names().size())
+    throw Error(ErrorCode::invalid_argument, "a call of an unknown collective");
+  if (!is_one_of(arguments.type, all_element_types) || !is_one_of(arguments.op, all_reduce_ops))
+    refuse(arguments, "an unknown type or operator");
+  if (arguments.root < 0 || arguments.root >= ranks)
+    refuse(arguments,
+           fmt::format("root {} is not a rank: there are {} ranks", arguments.root, ranks));
+  if (arguments.root != 0 && !has_root(arguments.collective)) refuse(arguments, "it has no root");
+}
+
+void check_lengths(const Arguments& arguments, const Request& request) {
+  const auto wanted = static_cast<std::size_t>(block_count(request));
+  const auto given = arguments.blocks.size();
+  if (given != wanted && (given != 1 || wanted == 0))
+    refuse(arguments, fmt::format("{} block lengths for {} blocks", given, wanted));
+  const std::size_t most = std::numeric_limits<std::ptrdiff_t>::max() / size_of(arguments.type);
+  std::size_t sum = 0;
+  for (const auto length : arguments.blocks) {
+    if (length > (most - sum) / (given == 1 && wanted > 1 ? wanted : 1))
+      refuse(arguments, fmt::format("blocks of {} elements: more than memory can hold", length));
+    sum += length;
+  }
+}
+
+void check_present(const Arguments& arguments, const void* buffer, std::size_t bytes,
+                   const char* what) {
+  if (bytes > 0 && buffer == nullptr)
+    refuse(arguments, fmt::format("a null {} for {} bytes", what, bytes));
+}
+
+/// The placement, by the address of the shared block; refuses buffers that overlap otherwise.
+Placement placement_of(const Arguments& arguments, const Call& call, const Request& request,
+                       int rank) {
+  const Held in{call, blocks_in(request, rank, Buffer::input)};
+  const Held out{call, blocks_in(request, rank, Buffer::output)};
+  const std::size_t in_bytes = in.bytes(), out_bytes = out.bytes();
+  check_present(arguments, call.input, in_bytes, "input");
+  check_present(arguments, call.output, out_bytes, "output");
+  const auto shared = shared_block(request, rank);
+  if (shared && in.block(*shared) > 0 &&
+      call.input + in.offset(*shared) == call.output + out.offset(*shared))
+    return Placement::in_place;
+  if (in_bytes > 0 && out_bytes > 0) {
+    const std::less<const std::byte*> before;
+    if (before(call.input, call.output + out_bytes) && before(call.output, call.input + in_bytes))
+      refuse(arguments, request.collective == Collective::all_to_all
+                            ? "input and output overlap"
+                            : "input and output overlap without being in place");
+  }
+  if (request.collective == Collective::all_to_all) return Placement::out_of_place;
+  return shared && in.block(*shared) > 0 ? Placement::out_of_place : Placement::either;
+}
+
+}  // namespace
+
+std::string_view to_string(Placement placement) {
+  switch (placement) {
+    case Placement::out_of_place:
+      return "out of place";
+    case Placement::in_place:
+      return "in place";
+    case Placement::either:
+      return "no say in the placement";
+  }
+  return "?";
+}
+
+Call checked_call(const Arguments& arguments, int rank, int ranks, const CallOptions& options) {
+  check_names(arguments, ranks);
+  const Request request{arguments.collective, ranks, arguments.root, false};
+  check_lengths(arguments, request);
+  Call call{.collective = arguments.collective,
+            .input = static_cast<const std::byte*>(arguments.input),
+            .output = static_cast<std::byte*>(arguments.output),
+            .blocks = arguments.blocks,
+            .type = arguments.type,
+            .op = reduces(arguments.collective) ? arguments.op : ReduceOp::sum,
+            .root = arguments.root,
+            .options = &options};
+  if (call.blocks.size() > 1 && std::adjacent_find(call.blocks.begin(), call.blocks.end(),
+                                                   std::not_equal_to<>()) == call.blocks.end())
+    call.blocks = call.blocks.first(1);
+  if (call.collective != Collective::barrier)
+    call.placement = placement_of(arguments, call, request, rank);
+  return call;
+}
+
+bool placement_may_differ(const Call& call, int ranks) {
+  if (has_root(call.collective)) return ranks > 1;
+  if (call.collective != Collective::reduce_scatter && call.collective != Collective::all_gather)
+    return false;
+  return call.blocks.size() > 1 &&
+         std::find(call.blocks.begin(), call.blocks.end(), 0u) != call.blocks.end();
+}
+
+std::vector<std::size_t> all_blocks(const Call& call, int ranks) {
+  const auto count = static_cast<std::size_t>(block_count(call.request(ranks, false)));
+  if (call.blocks.size() == count) return {call.blocks.begin(), call.blocks.end()};
+  return std::vector<std::size_t>(count, call.blocks.front());
+}
+
+std::size_t total_elements(const Call& call, int ranks) {
+  if (call.blocks.size() == 1)
+    return call.blocks[0] * static_cast<std::size_t>(block_count(call.request(ranks, false)));
+  return std::accumulate(call.blocks.begin(), call.blocks.end(), std::size_t{0});
+}
+
+}  // namespace ringside

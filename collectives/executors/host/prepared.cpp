@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#include "ringside/collectives/executors/host/prepared.hpp"
+
+#include "ringside/collectives/dependencies.hpp"
+#include "ringside/collectives/executors/host/shared.hpp"
+
+namespace ringside::host {
+namespace {
+
+// Programs of many ranks and slices are long; a trainer makes some hundred different calls.
+constexpr std::size_t most_bytes = std::size_t{64} << 20;
+
+}  // namespace
+
+Prepared prepare(const Call& call, const Preparation& how, PlanCache& plans) {
+  Prepared prepared;
+  if (call.collective == Collective::barrier) {
+    prepared.signature = Signature::of(call, how.ranks, 0, "");
+    prepared.digest = digest_of(prepared.signature);
+    return prepared;
+  }
+
+  const auto blocks = all_blocks(call, how.ranks);
+  const std::size_t element_bytes = size_of(call.type);
+  const bool both = placement_may_differ(call, how.ranks);
+  std::uint64_t hash = 0;
+  const char* spec = "";
+  for (const bool in_place : {false, true}) {
+    if (!both && in_place == (call.placement == Placement::out_of_place)) continue;
+    const Request request = call.request(how.ranks, in_place);
+    const auto compiled =
+        plans.get(how.spec_for(request, total_elements(call, how.ranks) * element_bytes), request);
+    if (call.op == ReduceOp::premul_sum) require_scalable(compiled->plan, compiled->schedule);
+    hash = hash * 31 + compiled->hash;
+    spec = compiled->plan.spec().c_str();  // the cache keeps the plan
+    prepared.small = SmallMessage::make(request, compiled->facts, how.rank, blocks, element_bytes,
+                                        std::min(how.most_inline, message_capacity));
+    if (prepared.small) continue;
+    auto program =
+        std::make_unique<const Program>(Program::bind(compiled, how.rank, blocks, element_bytes));
+    prepared.scratch_bytes = std::max(prepared.scratch_bytes, program->scratch_bytes);
+    prepared.programs[in_place ? 1 : 0] = std::move(program);
+  }
+  prepared.signature = Signature::of(call, how.ranks, hash, spec);
+  prepared.digest = digest_of(prepared.signature);
+  return prepared;
+}
+
+PreparedCalls::Entry* PreparedCalls::find(const Call& call, std::string_view asked) {
+  const auto [begin, end] = entries_.equal_range(hash_of(call));
+  for (auto entry = begin; entry != end; ++entry)
+    if (entry->second->matches(call, asked)) return entry->second.get();
+  return nullptr;
+}
+
+PreparedCalls::Entry* PreparedCalls::add(const Call& call, std::string_view asked,
+                                         Prepared prepared) {
+  std::size_t bytes = sizeof(Entry) + call.blocks.size_bytes();
+  for (const auto& program : prepared.programs)
+    if (program) bytes += program->bytes();
+  if (bytes_ + bytes > most_bytes) {
+    recent_ = {};
+    entries_.clear();
+    bytes_ = 0;
+  }
+  bytes_ += bytes;
+  return entries_
+      .emplace(hash_of(call),
+               std::make_unique<Entry>(Entry{call.collective,
+                                             call.placement,
+                                             call.type,
+                                             call.op,
+                                             call.root,
+                                             {call.blocks.begin(), call.blocks.end()},
+                                             std::string(asked),
+                                             std::move(prepared)}))
+      ->second.get();
+}
+
+}  // namespace ringside::host

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+/// What a rank keeps of a call in order to make it again: everything that does not depend on the
+/// contents and addresses of the buffers.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ringside/collectives/call.hpp"
+#include "ringside/collectives/executors/host/program.hpp"
+#include "ringside/collectives/executors/host/signature.hpp"
+#include "ringside/collectives/executors/host/small_message.hpp"
+#include "ringside/collectives/plan_cache.hpp"
+
+namespace ringside::host {
+
+struct Prepared {
+  Signature signature;       ///< without the scalar
+  std::uint64_t digest = 0;  ///< of it
+  std::optional<SmallMessage> small;
+  /// By placement (out of place, in place): both where the ranks may differ in it, none for barrier
+  /// and small messages.
+  std::array<std::unique_ptr<const Program>, 2> programs;
+  std::size_t scratch_bytes = 0;  ///< of the longest program
+
+  [[nodiscard]] const Program& program(Placement placement) const {
+    return *programs[placement == Placement::out_of_place ? 0 : 1];
+  }
+};
+
+/// How calls are prepared, the same for all ranks of a communicator.
+struct Preparation {
+  int rank = 0;
+  int ranks = 1;
+  std::size_t most_inline = 0;  ///< the longest message, in bytes, that travels in an entry
+  /// The spec string, `auto` resolved, of a request on so many bytes.
+  std::function<std::string(const Request&, std::size_t bytes)> spec_for;
+};
+
+/// Makes it. Throws what PlanCache::get throws; Error(unsupported) if premul_sum cannot run the
+/// plan.
+[[nodiscard]] Prepared prepare(const Call& call, const Preparation& how, PlanCache& plans);
+
+/// The calls prepared by one rank, found by their arguments. Forgets all of them when they take
+/// more memory than they should.
+class PreparedCalls {
+ public:
+  /// The prepared form of such a call, made by `make` the first time. `asked` is the spec string
+  /// that the call or the options name. The reference stays valid until the next call of this.
+  template <class Make>
+  const Prepared& get(const Call& call, std::string_view asked, Make&& make) {
+    Entry*& recent = recent_[hash_of(call) % recent_.size()];
+    if (recent == nullptr || !recent->matches(call, asked)) {
+      recent = find(call, asked);
+      if (recent == nullptr) recent = add(call, asked, make());
+    }
+    return recent->prepared;
+  }
+
+ private:
+  struct Entry {
+    Collective collective;
+    Placement placement;
+    ElementType type;
+    ReduceOp op;
+    int root;
+    std::vector<std::size_t> blocks;
+    std::string asked;
+    Prepared prepared;
+
+    [[nodiscard]] bool matches(const Call& call, std::string_view spec) const {
+      return blocks.size() == call.blocks.size() &&
+             std::equal(blocks.begin(), blocks.end(), call.blocks.begin()) && type == call.type &&
+             op == call.op && placement == call.placement && collective == call.collective &&
+             root == call.root && asked == spec;
+    }
+  };
+
+  [[nodiscard]] static std::size_t hash_of(const Call& call) {
+    std::size_t hash =
+        static_cast<std::size_t>(call.collective) * 31 + static_cast<std::size_t>(call.type) * 7 +
+        static_cast<std::size_t>(call.placement) * 3 + static_cast<std::size_t>(call.op);
+    for (const auto length : call.blocks) hash = (hash + length) * 0x9e3779b97f4a7c15ULL;
+    return hash >> 32;
+  }
+
+  Entry* find(const Call& call, std::string_view asked);
+  Entry* add(const Call& call, std::string_view asked, Prepared prepared);
+
+  std::array<Entry*, 64> recent_ = {};  // by hash
+  std::unordered_multimap<std::size_t, std::unique_ptr<Entry>> entries_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace ringside::host

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#include "ringside/collectives/executors/host/small_message.hpp"
+
+#include "ringside/collectives/layout.hpp"
+
+namespace ringside::host {
+namespace {
+
+/// Bytes of the first `count` blocks of a buffer.
+std::size_t bytes_of(std::span<const std::size_t> blocks, const BlockRange& held, int count,
+                     std::size_t element_bytes) {
+  std::size_t elements = 0;
+  for (int i = 0; i < count; ++i)
+    elements += blocks[static_cast<std::size_t>(held.first + i * held.stride)];
+  return elements * element_bytes;
+}
+
+}  // namespace
+
+std::optional<SmallMessage> SmallMessage::make(const Request& request, const ProofFacts& facts,
+                                               int rank, std::span<const std::size_t> blocks,
+                                               std::size_t element_bytes, std::size_t most) {
+  const bool is_definition = facts.rank_order && facts.one_rounding && facts.same_on_all_ranks;
+  if (!is_definition || most == 0) return std::nullopt;
+
+  const auto input_of = [&](int of) { return blocks_in(request, of, Buffer::input); };
+  for (int of = 0; of < request.ranks; ++of)
+    if (bytes_of(blocks, input_of(of), input_of(of).count, element_bytes) > most)
+      return std::nullopt;
+
+  SmallMessage message;
+  message.input_bytes_ = bytes_of(blocks, input_of(rank), input_of(rank).count, element_bytes);
+  const BlockRange output = blocks_in(request, rank, Buffer::output);
+  for (int i = 0; i < output.count; ++i) {
+    const int block = output.first + i * output.stride;
+    const std::size_t elements = blocks[static_cast<std::size_t>(block)];
+    if (elements == 0) continue;
+    Block made{bytes_of(blocks, output, i, element_bytes), elements, message.parts_.size(), 0};
+    const auto sole = sole_contributor(request, block);
+    for (int of = 0; of < request.ranks; ++of)
+      if (!sole || *sole == of)
+        message.parts_.push_back(
+            {of, bytes_of(blocks, input_of(of), input_of(of).position(block), element_bytes)});
+    made.parts = message.parts_.size() - made.first_part;
+    message.blocks_.push_back(made);
+  }
+  return message;
+}
+
+}  // namespace ringside::host

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+/// Small messages: they travel in the entries, and every rank works out its own output from all
+/// ranks' inputs. The call is over with enter: no ops, and nobody waits to leave.
+///
+/// That is the collective's definition, every output block the fold of its contributors in rank
+/// order, rounded once. It stands in for a plan only where the plan's proof says that this is what
+/// the plan computes, so the bits are the plan's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "ringside/collectives/prover.hpp"
+#include "ringside/collectives/request.hpp"
+
+namespace ringside::host {
+
+class SmallMessage {
+ public:
+  /// An output block, and where its contributions lie in their ranks' inputs, in bytes.
+  struct Block {
+    std::size_t offset = 0;  ///< in the output
+    std::size_t elements = 0;
+    std::size_t first_part = 0, parts = 0;
+  };
+  struct Part {
+    int rank = 0;
+    std::size_t offset = 0;
+  };
+
+  /// Nothing if an input is longer than `most` bytes or the proof does not allow it; all ranks come
+  /// to the same answer.
+  [[nodiscard]] static std::optional<SmallMessage> make(const Request& request,
+                                                        const ProofFacts& facts, int rank,
+                                                        std::span<const std::size_t> blocks,
+                                                        std::size_t element_bytes,
+                                                        std::size_t most);
+
+  [[nodiscard]] std::size_t input_bytes() const { return input_bytes_; }
+  [[nodiscard]] std::span<const Block> blocks() const { return blocks_; }
+  [[nodiscard]] std::span<const Part> parts(const Block& block) const {
+    return std::span(parts_).subspan(block.first_part, block.parts);
+  }
+
+ private:
+  std::size_t input_bytes_ = 0;
+  std::vector<Block> blocks_;  // without the empty ones
+  std::vector<Part> parts_;
+};
+
+}  // namespace ringside::host

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+/// Groups: several calls, on one or several communicators, that start together.
+#pragma once
+
+#include <functional>
+
+namespace ringside {
+
+/// Runs `body` on this thread. Calls that it makes, blocking or not, on whatever communicators, are
+/// noted and start when the outermost group ends; `grouped` then returns when the blocking ones are
+/// over. So two ranks may send to each other, and ranks may call different communicators in a
+/// different order. Calls on one communicator keep their order.
+///
+/// Groups nest. If `body` throws, nothing that was noted runs: handles of asynchronous calls throw
+/// `aborted`. If calls fail, the first error is thrown once all are over.
+void grouped(const std::function<void()>& body);
+
+/// The same in two halves, for code that cannot pass a function (the C interface).
+void group_start();
+/// Throws Error(invalid_argument) without a start.
+void group_end();
+/// Ends the innermost group as `grouped` does when its body throws.
+void group_discard();
+
+}  // namespace ringside

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+/// What an asynchronous call returns: the means to wait for it.
+#pragma once
+
+#include <memory>
+
+namespace ringside {
+
+/// An asynchronous call under way. May be waited for and destroyed on any thread, also after its
+/// communicator. A destructor waits (the buffers are the caller's to reuse) and drops an error;
+/// `wait` tells it.
+class Handle {
+ public:
+  class State;  ///< of the call, shared with who runs it
+  /// Nothing to wait for.
+  Handle() = default;
+  explicit Handle(std::shared_ptr<State> state);
+  Handle(Handle&&) noexcept = default;
+  Handle& operator=(Handle&& other) noexcept;  ///< waits for the call that is replaced
+  ~Handle();
+
+  /// Returns when the call is over; rethrows its error, every time. In an open group the call has
+  /// not even begun: Error(invalid_argument).
+  void wait();
+  /// Whether it is over, well or not.
+  [[nodiscard]] bool done() const;
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace ringside
