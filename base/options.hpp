@@ -76,13 +76,12 @@ inline constexpr auto option_table = std::to_array<OptionDefinition>({
      "auto|baseline|avx2|avx512"},
     {"inline",
      OptionType::size,
-     "48",
+     "1K",
      "messages up to this long travel in the call itself where the algorithm's proof says that "
-     "this "
-     "gives the same bits; 0: never",
+     "this gives the same bits; 0: never",
      {},
      0,
-     48},
+     4080},
     {"algorithm", OptionType::text, "auto",
      "spec string of the algorithm used where a call names none, such as ring:slices=8"},
     {"progress", OptionType::choice, "auto",

@@ -38,6 +38,17 @@ inline void cpu_relax() {
 #endif
 }
 
+/// Asks for the cache line of `address`, to be written soon. Touches nothing: any address will do.
+inline void prefetch_to_write(const void* address) {
+#if defined(__x86_64__)
+  // The builtin asks for a copy to read unless the build demands a processor with this instruction;
+  // older ones take it for no instruction.
+  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
+#else
+  __builtin_prefetch(address, 1);
+#endif
+}
+
 /// Two halves of a sequentially consistent fence between threads of this process: a thread that
 /// stores, passes `light_fence` and loads, and one that stores, passes `heavy_fence` and loads,
 /// cannot both miss the other's store. The light one costs nothing where the kernel can interrupt

@@ -15,6 +15,14 @@
 #include "ringside/collectives/selector/host_default.hpp"
 
 namespace ringside::host {
+namespace {
+
+// Longer entries are not fetched back early. Measured on two cores with an L3 each: a call of up to
+// 128 bytes takes 0.8 of its time, one of 512 bytes 1.15, as more lines are in the way of those
+// that the fold waits for.
+constexpr std::size_t most_prefetched_bytes = 256;
+
+}  // namespace
 
 HostCommunicator::HostCommunicator(std::shared_ptr<Shared> shared, int rank,
                                    std::uint64_t calls_before)
@@ -32,12 +40,16 @@ HostCommunicator::HostCommunicator(std::shared_ptr<Shared> shared, int rank,
 void HostCommunicator::run(const Call& call) {
   shared_->failure().throw_if_set(rank_);
   const Prepared& prepared = this->prepared(call);
-  WaitPolicy policy = policy_;
-  if (call.options->timeout) policy.limit = *call.options->timeout;
+  WaitPolicy own_policy;
+  if (call.options->timeout) {
+    own_policy = policy_;
+    own_policy.limit = *call.options->timeout;
+  }
+  const WaitPolicy& policy = call.options->timeout ? own_policy : policy_;
 
   publish(call, prepared);
   await_entries(call, policy);
-  const Placement placement = agree(shared_->entry(rank_, call_).digest);
+  const Placement placement = agree();
   if (prepared.small) return fold_messages(call, *prepared.small);
   if (call.collective == Collective::barrier) return;
   run_program(call, prepared.program(placement), policy);
@@ -54,7 +66,7 @@ void HostCommunicator::abort(const std::string& why) {
 }
 
 const Prepared& HostCommunicator::prepared(const Call& call) {
-  return prepared_calls_.get(call, asked_spec(*call.options), [&] {
+  return prepared_calls_.get(call, call.options->algorithm, [&] {
     Preparation how = preparation_;
     how.spec_for = [&](const Request& request, std::size_t bytes) {
       return spec_for(request, bytes, *call.options);
@@ -67,7 +79,9 @@ const Prepared& HostCommunicator::prepared(const Call& call) {
 
 void HostCommunicator::publish(const Call& call, const Prepared& prepared) {
   // Before the call counts: a rank that finds no memory has made no call.
-  std::byte* scratch = shared_->scratch(rank_, call_ + 1, prepared.scratch_bytes);
+  std::byte* scratch = prepared.scratch_bytes == 0
+                           ? nullptr
+                           : shared_->scratch(rank_, call_ + 1, prepared.scratch_bytes);
 
   ++call_;
   if (call_ % calls_between_moves == 0) shared_->move_up(rank_, call_);
@@ -90,6 +104,13 @@ void HostCommunicator::publish(const Call& call, const Prepared& prepared) {
 }
 
 void HostCommunicator::await_entries(const Call& call, const WaitPolicy& policy) {
+  // Not the own entry: its line belongs to the peers now, and reading it would take it from them.
+  for (int peer = 0; peer < size(); ++peer)
+    if (peer != rank_ && !spin_until([&] { return entered(peer); }, policy))
+      return await_late_entries(call, policy);
+}
+
+void HostCommunicator::await_late_entries(const Call& call, const WaitPolicy& policy) {
   Backoff backoff(policy);  // one limit for all of them
   for (int peer = 0; peer < size(); ++peer) {
     bool gone = false;
@@ -99,7 +120,7 @@ void HostCommunicator::await_entries(const Call& call, const WaitPolicy& policy)
       gone = shared_->gone(peer) && !entered(peer);
       return gone;
     };
-    const auto result = wait_until(come_or_gone, policy.spins, backoff, shared_->failure().flag());
+    const auto result = back_off_until(come_or_gone, backoff, shared_->failure().flag());
     if (result == WaitResult::failed) give_up();
     if (result == WaitResult::timed_out || gone)
       fail_unless_complete(call, policy, gone ? peer : -1);
@@ -121,9 +142,10 @@ void HostCommunicator::fail_unless_complete(const Call& call, const WaitPolicy& 
            .with_peer(missing.front()));
 }
 
-Placement HostCommunicator::agree(std::uint64_t digest) {
+Placement HostCommunicator::agree() {
+  const std::uint64_t digest = published_[call_ & 1];
   for (int peer = 0; peer < size(); ++peer)
-    if (shared_->entry(peer, call_).digest != digest) return compare_calls();
+    if (peer != rank_ && shared_->entry(peer, call_).digest != digest) return compare_calls();
   return placement_of(digest);
 }
 
@@ -163,12 +185,23 @@ void HostCommunicator::collect_addresses() {
   }
 }
 
+void HostCommunicator::prefetch_next_entry(std::size_t message_bytes) {
+  const auto* next = reinterpret_cast<const std::byte*>(&shared_->entry(rank_, call_ + 1));
+  const std::size_t bytes = offsetof(Entry, message) + message_bytes;
+  if (bytes > most_prefetched_bytes) return;
+  for (std::size_t at = 0; at < bytes; at += 64) prefetch_to_write(next + at);
+}
+
 void HostCommunicator::fold_messages(const Call& call, const SmallMessage& message) {
+  prefetch_next_entry(message.input_bytes());
   destinations_.resize(1);
   for (const auto& block : message.blocks()) {
     sources_.clear();
+    // The own input from where the caller has it: the entry's line is the peers' now.
     for (const auto& part : message.parts(block))
-      sources_.push_back(shared_->entry(part.rank, call_).message + part.offset);
+      sources_.push_back(
+          (part.rank == rank_ ? call.input : shared_->entry(part.rank, call_).message) +
+          part.offset);
     destinations_[0] = call.output + block.offset;
     fold({.sources = sources_,
           .destinations = destinations_,
@@ -318,8 +351,8 @@ void HostCommunicator::give_up() {
   patient.limit = Seconds{std::numeric_limits<double>::infinity()};  // ops always end
   for (int peer = 0; peer < size(); ++peer) {
     Backoff backoff(patient);
-    wait_until([&] { return shared_->busy(peer).load(std::memory_order_acquire) != call_; }, 0,
-               backoff, never);
+    back_off_until([&] { return shared_->busy(peer).load(std::memory_order_acquire) != call_; },
+                   backoff, never);
   }
   shared_->failure().throw_cause(rank_);
 }

@@ -45,15 +45,18 @@ class HostCommunicator final : public Communicator::Implementation {
 
   void publish(const Call& call, const Prepared& prepared);
   void await_entries(const Call& call, const WaitPolicy& policy);
+  void await_late_entries(const Call& call, const WaitPolicy& policy);
   [[nodiscard]] bool entered(int rank) const {
     return shared_->entry(rank, call_).call.load(std::memory_order_acquire) == call_;
   }
   /// `gone`: a rank that has returned without entering, or -1.
   void fail_unless_complete(const Call& call, const WaitPolicy& policy, int gone);
   /// The placement of the call; throws if the ranks made different calls.
-  Placement agree(std::uint64_t digest);
+  Placement agree();
   Placement compare_calls();
   void collect_addresses();
+  /// The peers are done with the entry of the next call: takes its lines back while there is time.
+  void prefetch_next_entry(std::size_t message_bytes);
   void fold_messages(const Call& call, const SmallMessage& message);
 
   void run_program(const Call& call, const Program& program, const WaitPolicy& policy);

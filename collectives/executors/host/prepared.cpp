@@ -64,17 +64,12 @@ PreparedCalls::Entry* PreparedCalls::add(const Call& call, std::string_view aske
     bytes_ = 0;
   }
   bytes_ += bytes;
-  return entries_
-      .emplace(hash_of(call),
-               std::make_unique<Entry>(Entry{call.collective,
-                                             call.placement,
-                                             call.type,
-                                             call.op,
-                                             call.root,
+  auto entry = std::make_unique<Entry>(Entry{kind_of(call),
+                                             first_length_of(call),
                                              {call.blocks.begin(), call.blocks.end()},
                                              std::string(asked),
-                                             std::move(prepared)}))
-      ->second.get();
+                                             std::move(prepared)});
+  return entries_.emplace(hash_of(call), std::move(entry))->second.get();
 }
 
 }  // namespace ringside::host

@@ -52,7 +52,7 @@ struct Preparation {
 class PreparedCalls {
  public:
   /// The prepared form of such a call, made by `make` the first time. `asked` is the spec string
-  /// that the call or the options name. The reference stays valid until the next call of this.
+  /// that the call names, if it names one. The reference stays valid until the next call of this.
   template <class Make>
   const Prepared& get(const Call& call, std::string_view asked, Make&& make) {
     Entry*& recent = recent_[hash_of(call) % recent_.size()];
@@ -65,29 +65,33 @@ class PreparedCalls {
 
  private:
   struct Entry {
-    Collective collective;
-    Placement placement;
-    ElementType type;
-    ReduceOp op;
-    int root;
+    std::uint64_t kind;
+    std::size_t first_length;  // of blocks: mostly there is no other
     std::vector<std::size_t> blocks;
     std::string asked;
     Prepared prepared;
 
     [[nodiscard]] bool matches(const Call& call, std::string_view spec) const {
-      return blocks.size() == call.blocks.size() &&
-             std::equal(blocks.begin(), blocks.end(), call.blocks.begin()) && type == call.type &&
-             op == call.op && placement == call.placement && collective == call.collective &&
-             root == call.root && asked == spec;
+      return kind == kind_of(call) && first_length == first_length_of(call) &&
+             blocks.size() == call.blocks.size() && asked.size() == spec.size() &&
+             (spec.empty() || asked == spec) &&
+             (blocks.size() <= 1 ||
+              std::equal(blocks.begin(), blocks.end(), call.blocks.begin(), call.blocks.end()));
     }
   };
 
+  /// All that a call says in small numbers.
+  [[nodiscard]] static std::uint64_t kind_of(const Call& call) {
+    return static_cast<std::uint64_t>(call.root) << 32 |
+           static_cast<std::uint64_t>(call.collective) << 24 |
+           static_cast<std::uint64_t>(call.type) << 16 | static_cast<std::uint64_t>(call.op) << 8 |
+           static_cast<std::uint64_t>(call.placement);
+  }
+  [[nodiscard]] static std::size_t first_length_of(const Call& call) {
+    return call.blocks.empty() ? 0 : call.blocks.front();
+  }
   [[nodiscard]] static std::size_t hash_of(const Call& call) {
-    std::size_t hash =
-        static_cast<std::size_t>(call.collective) * 31 + static_cast<std::size_t>(call.type) * 7 +
-        static_cast<std::size_t>(call.placement) * 3 + static_cast<std::size_t>(call.op);
-    for (const auto length : call.blocks) hash = (hash + length) * 0x9e3779b97f4a7c15ULL;
-    return hash >> 32;
+    return ((kind_of(call) * 31 + first_length_of(call)) * 0x9e3779b97f4a7c15ULL) >> 32;
   }
 
   Entry* find(const Call& call, std::string_view asked);

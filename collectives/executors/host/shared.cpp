@@ -27,7 +27,8 @@ void Failure::throw_if_set(int rank) const {
 }
 
 Shared::Shared(int ranks, PlanCache& plans)
-    : plans_(plans),
+    : ranks_(ranks),
+      plans_(plans),
       entries_(static_cast<std::size_t>(ranks)),
       progress_(static_cast<std::size_t>(ranks) * most_lanes),
       busy_(static_cast<std::size_t>(ranks)),

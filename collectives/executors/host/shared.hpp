@@ -91,7 +91,7 @@ class Shared {
  public:
   Shared(int ranks, PlanCache& plans);
 
-  [[nodiscard]] int ranks() const { return static_cast<int>(entries_.size()); }
+  [[nodiscard]] int ranks() const { return ranks_; }
   [[nodiscard]] PlanCache& plans() { return plans_; }
   [[nodiscard]] Failure& failure() { return failure_; }
 
@@ -124,6 +124,7 @@ class Shared {
   [[nodiscard]] bool gone(int rank) const { return gone_[static_cast<std::size_t>(rank)].load(); }
 
  private:
+  int ranks_;
   PlanCache& plans_;
   Failure failure_;
   std::vector<std::array<Entry, 2>> entries_;

@@ -16,7 +16,8 @@
 namespace ringside::host {
 
 struct WaitPolicy {
-  int spins = 0;                ///< polls before the first yield
+  int polls = 0;                ///< polls on end, without a pause
+  int spins = 0;                ///< then polls with a pause each, before the first yield
   Seconds sleep_after{100e-6};  ///< yields until then
   Seconds limit{300};
 
@@ -39,15 +40,21 @@ class Backoff {
   std::optional<Stopwatch> since_;
 };
 
-/// Polls `ready()`, `spins` times before it pauses, until it is true, the limit passes, or `failed`
-/// is set.
+/// Polls `ready()` as the policy says before it gives its core away; true as soon as it is true.
 template <class Ready>
-WaitResult wait_until(Ready&& ready, int spins, Backoff& backoff, const std::atomic<bool>& failed) {
-  if (ready()) return WaitResult::ready;
-  for (int i = 0; i < spins; ++i) {
+[[nodiscard]] inline bool spin_until(Ready&& ready, const WaitPolicy& policy) {
+  for (int i = 0; i <= policy.polls; ++i)
+    if (ready()) return true;
+  for (int i = 0; i < policy.spins; ++i) {
     cpu_relax();
-    if (ready()) return WaitResult::ready;
+    if (ready()) return true;
   }
+  return false;
+}
+
+/// Polls `ready()`, pausing by `backoff`, until it is true, the limit passes, or `failed` is set.
+template <class Ready>
+WaitResult back_off_until(Ready&& ready, Backoff& backoff, const std::atomic<bool>& failed) {
   while (!ready()) {
     if (failed.load(std::memory_order_relaxed)) return WaitResult::failed;
     if (!backoff.pause()) return ready() ? WaitResult::ready : WaitResult::timed_out;
@@ -55,10 +62,12 @@ WaitResult wait_until(Ready&& ready, int spins, Backoff& backoff, const std::ato
   return WaitResult::ready;
 }
 
+/// The whole wait: spins, then backs off.
 template <class Ready>
 WaitResult wait_until(Ready&& ready, const WaitPolicy& policy, const std::atomic<bool>& failed) {
+  if (spin_until(ready, policy)) return WaitResult::ready;
   Backoff backoff(policy);
-  return wait_until(ready, policy.spins, backoff, failed);
+  return back_off_until(ready, backoff, failed);
 }
 
 }  // namespace ringside::host
