@@ -71,6 +71,12 @@ const Build& chosen_build() {
   return chosen;
 }
 
+/// Of `raw_mask`, the bits that are about sources: others must not turn a copy into arithmetic.
+std::uint64_t marks_of_sources(const Fold& fold) {
+  const std::size_t k = fold.sources.size();
+  return k < 64 ? fold.raw_mask & ((std::uint64_t{1} << k) - 1) : fold.raw_mask;
+}
+
 void run(Kernel kernel, const Fold& fold) {
   if (fold.sources.empty() || fold.destinations.empty())
     throw Error(ErrorCode::invalid_argument,
@@ -87,7 +93,7 @@ void run(Kernel kernel, const Fold& fold) {
           .elements = fold.elements,
           .type = fold.type,
           .op = fold.op,
-          .raw_mask = premultiplies ? fold.raw_mask : 0,
+          .raw_mask = premultiplies ? marks_of_sources(fold) : 0,
           .all_raw = premultiplies && fold.all_raw,
           .scalar = fold.scalar,
           .divisor = divides ? fold.ranks : 1,

@@ -105,9 +105,85 @@ template <class A>
   return {static_cast<unsigned short>(sign | select(value != value, quiet_nan, finite))};
 }
 
+// ---- 8-bit floats -------------------------------------------------------------------------------
+// One text for both formats, branch-free like the above, and the same on host and device.
+
+/// Where the two formats differ. Patterns are without the sign.
+template <class T>
+struct Float8;
+template <>
+struct Float8<float8_e4m3> {
+  static constexpr std::uint32_t fraction_bits = 3;
+  static constexpr std::uint32_t bias = 7;
+  static constexpr std::uint32_t first_special = 0x7fU;  ///< the NaN
+  static constexpr float largest = 448.0F;
+};
+template <>
+struct Float8<float8_e5m2> {
+  static constexpr std::uint32_t fraction_bits = 2;
+  static constexpr std::uint32_t bias = 15;
+  static constexpr std::uint32_t first_special = 0x7cU;  ///< infinity; NaNs follow
+  static constexpr float largest = 57344.0F;
+};
+
+/// Exact, subnormals included. A NaN stays one, an infinity of E5M2 becomes float32's.
+template <class T>
+[[nodiscard]] RINGSIDE_HD constexpr float float8_to_float32(T value) {
+  using Format = Float8<T>;
+  const std::uint32_t sign = (value.bits & 0x80U) << 24;
+  const std::uint32_t magnitude = value.bits & 0x7fU;
+  const std::uint32_t widened = magnitude << (23U - Format::fraction_bits);
+  const std::uint32_t normal = widened + ((127U - Format::bias) << 23);
+  // All exponent bits set, and the fraction (of E4M3's NaN: all ones) kept.
+  const std::uint32_t special = widened | 0x7f800000U;
+  // A subnormal is the fraction above the smallest normal, less that; the difference is exact.
+  constexpr std::uint32_t smallest_normal = (128U - Format::bias) << 23;
+  const std::uint32_t subnormal =
+      bits_of(from_bits<float>(widened | smallest_normal) - from_bits<float>(smallest_normal));
+  const std::uint32_t finite = select(magnitude < (1U << Format::fraction_bits), subnormal, normal);
+  return from_bits<float>(sign | select(magnitude >= Format::first_special, special, finite));
+}
+
+/// Rounds to nearest, ties to even, and saturates: too large and infinity become the largest finite
+/// value of that sign. A NaN becomes the one of all ones, without sign, as on NVIDIA devices.
+template <class T>
+[[nodiscard]] RINGSIDE_HD constexpr T float32_to_float8(float value) {
+  using Format = Float8<T>;
+  constexpr std::uint32_t shift = 23U - Format::fraction_bits;
+  const std::uint32_t bits = bits_of(value);
+  const std::uint32_t sign = (bits >> 24) & 0x80U;
+  const std::uint32_t magnitude = bits & 0x7fffffffU;
+  const std::uint32_t largest = bits_of(Format::largest);
+  const std::uint32_t kept = select(magnitude < largest, magnitude, largest);
+  const std::uint32_t normal =
+      ((kept + ((1U << (shift - 1U)) - 1U) + ((kept >> shift) & 1U)) >> shift) -
+      ((127U - Format::bias) << Format::fraction_bits);
+  // From `anchor` to twice that, one unit in the last place of float32 is the spacing of the
+  // subnormals, 2^(1 - bias - fraction bits): one addition rounds to it.
+  constexpr std::uint32_t anchor = (127U + 24U - Format::bias - Format::fraction_bits) << 23;
+  const std::uint32_t subnormal =
+      bits_of(from_bits<float>(kept) + from_bits<float>(anchor)) - anchor;
+  constexpr std::uint32_t smallest_normal = (128U - Format::bias) << 23;
+  const std::uint32_t finite = select(kept < smallest_normal, subnormal, normal);
+  return {static_cast<unsigned char>(select(magnitude > 0x7f800000U, 0x7fU, sign | finite))};
+}
+
+[[nodiscard]] RINGSIDE_HD constexpr float to_float32(float8_e4m3 value) {
+  return float8_to_float32(value);
+}
+[[nodiscard]] RINGSIDE_HD constexpr float to_float32(float8_e5m2 value) {
+  return float8_to_float32(value);
+}
+[[nodiscard]] RINGSIDE_HD constexpr float8_e4m3 to_float8_e4m3(float value) {
+  return float32_to_float8<float8_e4m3>(value);
+}
+[[nodiscard]] RINGSIDE_HD constexpr float8_e5m2 to_float8_e5m2(float value) {
+  return float32_to_float8<float8_e5m2>(value);
+}
+
 // ---- Elements and the type they are folded in ---------------------------------------------------
 
-/// `Accumulator`, `load` and `store` of a storage type. Only the 16-bit floats need a conversion.
+/// `Accumulator`, `load` and `store` of a storage type. Only the narrow floats need a conversion.
 template <class T>
 struct Element {
   using Accumulator = T;
@@ -134,6 +210,28 @@ struct Element<bfloat16> {
   }
   [[nodiscard]] RINGSIDE_HD static constexpr bfloat16 store(float value) {
     return to_bfloat16(value);
+  }
+};
+
+template <>
+struct Element<float8_e4m3> {
+  using Accumulator = float;
+  [[nodiscard]] RINGSIDE_HD static constexpr float load(float8_e4m3 stored) {
+    return to_float32(stored);
+  }
+  [[nodiscard]] RINGSIDE_HD static constexpr float8_e4m3 store(float value) {
+    return to_float8_e4m3(value);
+  }
+};
+
+template <>
+struct Element<float8_e5m2> {
+  using Accumulator = float;
+  [[nodiscard]] RINGSIDE_HD static constexpr float load(float8_e5m2 stored) {
+    return to_float32(stored);
+  }
+  [[nodiscard]] RINGSIDE_HD static constexpr float8_e5m2 store(float value) {
+    return to_float8_e5m2(value);
   }
 };
 

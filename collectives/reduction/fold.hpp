@@ -40,12 +40,15 @@ struct Fold {
 /// The definition, element by element in plain scalar code; what `fold` must equal bit for bit
 /// (NaNs as a class). Used by the reference interpreter and by tests.
 ///
-/// Narrow floats (float16, bfloat16) are converted to float32, folded there and rounded once, to
-/// nearest even, when stored. Integers wrap. min/max: NaN wins, -0 < +0. avg divides the folded
-/// value once (in float32 for narrow floats, before the only rounding; integers: the wrapped sum,
-/// truncated towards zero). premul_sum multiplies a raw source by the scalar converted to the type
-/// (narrow floats: to float32); integers: truncated towards zero, kept within [-2^63, 2^64) (NaN:
-/// 0), wrapped to the type; wrapping multiplication.
+/// Narrow floats (16 and 8 bits) are converted to float32, folded there and rounded once, to
+/// nearest even, when stored. What is too large for a 16-bit float becomes infinity; the 8-bit
+/// floats saturate: too large and infinity become the largest finite value of that sign, NaN stays
+/// NaN. (An infinity among float8_e5m2 sources counts as infinity, also for min and max, until the
+/// store saturates it; a copy keeps it.) Integers wrap. min/max: NaN wins, -0 < +0. avg divides the
+/// folded value once (in float32 for narrow floats, before the only rounding; integers: the wrapped
+/// sum, truncated towards zero). premul_sum multiplies a raw source by the scalar converted to the
+/// type (narrow floats: to float32); integers: truncated towards zero, kept within [-2^63, 2^64)
+/// (NaN: 0), wrapped to the type; wrapping multiplication.
 void reference_fold(const Fold& fold);
 
 /// The same, fast: vectorised, for the instruction set that the option `isa` names (by default the

@@ -231,6 +231,10 @@ void run(const KernelCall& call) {
       return run_as<double>(call);
     case ElementType::bfloat16:
       return run_as<bfloat16>(call);
+    case ElementType::float8_e4m3:
+      return run_as<float8_e4m3>(call);
+    case ElementType::float8_e5m2:
+      return run_as<float8_e5m2>(call);
   }
 }
 

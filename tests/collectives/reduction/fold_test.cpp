@@ -140,7 +140,7 @@ std::string describe(const Shape& shape, const Variant& variant, std::string_vie
 }
 
 bool is_copy(const Shape& shape, const Variant& variant) {
-  return shape.k == 1 && variant.raw_mask == 0 && !variant.all_raw &&
+  return shape.k == 1 && (variant.raw_mask & 1U) == 0 && !variant.all_raw &&
          !(variant.completes && variant.ranks > 1);
 }
 
