@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include "ringside/collectives/reduction/kernels.hpp"
 #include "ringside/collectives/reduction/types.hpp"
 
 namespace ringside {
@@ -57,6 +58,44 @@ void reference_fold(const Fold& fold);
 /// over no ranks.
 void fold(const Fold& fold);
 
+/// Everything about a fold but where its runs are and how long: k sources, m destinations, and the
+/// members of `Fold` with the same names.
+struct FoldShape {
+  std::size_t k = 1;
+  std::size_t m = 1;
+  ElementType type = ElementType::float32;
+  ReduceOp op = ReduceOp::sum;
+  std::uint64_t raw_mask = 0;
+  bool all_raw = false;
+  double scalar = 1.0;
+  bool completes = false;
+  int ranks = 1;
+  bool streaming = false;
+};
+
+/// A fold resolved to the function that does it: a value of about two cache lines, to be kept by
+/// whoever does the same fold again. A call of it costs a call through a pointer, without any
+/// check.
+class FoldKernel {
+ public:
+  /// Nothing may be called before a resolved one has been assigned.
+  FoldKernel() = default;
+  explicit FoldKernel(const ResolvedFold& resolved) : resolved_(resolved) {}
+
+  /// `sources` are shape.k addresses and `destinations` shape.m; what `fold` asks of them holds.
+  void operator()(const std::byte* const* sources, std::byte* const* destinations,
+                  std::size_t elements) const {
+    if (elements != 0) resolved_.run(resolved_, sources, destinations, elements, 0);
+  }
+
+ private:
+  ResolvedFold resolved_;
+};
+
+/// `fold(f)` is `resolve_fold(shape of f)(f.sources, f.destinations, f.elements)`, and throws what
+/// this throws: see `fold`.
+[[nodiscard]] FoldKernel resolve_fold(const FoldShape& shape);
+
 /// Which build of the kernels `fold` uses: "baseline", "avx2" or "avx512".
 [[nodiscard]] std::string_view fold_isa();
 
@@ -64,5 +103,6 @@ void fold(const Fold& fold);
 /// Throws Error(unsupported) for a name that is not among them.
 [[nodiscard]] std::span<const std::string_view> available_fold_isas();
 void fold_with(std::string_view isa, const Fold& fold);
+[[nodiscard]] FoldKernel resolve_fold_with(std::string_view isa, const FoldShape& shape);
 
 }  // namespace ringside
