@@ -99,6 +99,8 @@ void Stage::fill_with_ones(ElementType type, std::uint64_t count) {
   std::uint64_t one = 1;
   if (type == ElementType::float16) one = 0x3c00;
   if (type == ElementType::bfloat16) one = 0x3f80;
+  if (type == ElementType::float8_e4m3) one = 0x38;
+  if (type == ElementType::float8_e5m2) one = 0x3c;
   if (type == ElementType::float32) one = 0x3f800000;
   if (type == ElementType::float64) one = 0x3ff0000000000000;
   team_.each([&](Communicator& communicator) {

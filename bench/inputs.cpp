@@ -29,6 +29,10 @@ std::uint64_t bits_in(ElementType type, double value) {
       return isa_default::to_float16(static_cast<float>(value)).bits;
     case ElementType::bfloat16:
       return isa_default::to_bfloat16(static_cast<float>(value)).bits;
+    case ElementType::float8_e4m3:
+      return isa_default::to_float8_e4m3(static_cast<float>(value)).bits;
+    case ElementType::float8_e5m2:
+      return isa_default::to_float8_e5m2(static_cast<float>(value)).bits;
     case ElementType::float32:
       return std::bit_cast<std::uint32_t>(static_cast<float>(value));
     default:
@@ -43,6 +47,10 @@ std::uint64_t exact_up_to(ElementType type) {
       return std::uint64_t{1} << 11;
     case ElementType::bfloat16:
       return std::uint64_t{1} << 8;
+    case ElementType::float8_e4m3:
+      return std::uint64_t{1} << 4;
+    case ElementType::float8_e5m2:
+      return std::uint64_t{1} << 3;
     case ElementType::float32:
       return std::uint64_t{1} << 24;
     default:
@@ -65,7 +73,9 @@ double exact_number(ElementType type, ReduceOp op, int ranks, std::uint64_t bits
     case ReduceOp::premul_sum: {
       const auto scale =
           op == ReduceOp::premul_sum ? static_cast<std::uint64_t>(checked_scalar) : 1U;
-      const std::uint64_t most = exact_up_to(type) / scale;  // of the sum of what is contributed
+      // Of the sum of what is contributed. Half for an average: rounding the quotient must not hide
+      // that one of the contributions is missing.
+      const std::uint64_t most = exact_up_to(type) / scale / (op == ReduceOp::avg ? 2U : 1U);
       const std::uint64_t share = most / static_cast<std::uint64_t>(ranks);
       if (share > 0) return static_cast<double>(bits % (share + 1));
       return has_a_say(most, ranks, rank, index) ? 1.0 : 0.0;
@@ -85,9 +95,11 @@ double exact_number(ElementType type, ReduceOp op, int ranks, std::uint64_t bits
   return 0.0;
 }
 
-double rounding_number(ReduceOp op, std::uint64_t bits) {
+double rounding_number(ElementType type, ReduceOp op, std::uint64_t bits) {
   const double fraction = static_cast<double>(bits >> 11) * 0x1p-53;  // in [0, 1)
-  if (op == ReduceOp::prod) return 0.875 + 0.25 * fraction;
+  // Factors near 1, so that the product of many stays in range; 8-bit floats have few near 1.
+  if (op == ReduceOp::prod)
+    return size_of(type) == 1 ? 0.625 + 0.875 * fraction : 0.875 + 0.25 * fraction;
   const double magnitude = std::ldexp(1.0 + fraction, static_cast<int>((bits >> 1) & 3U) - 2);
   return bits & 1U ? -magnitude : magnitude;
 }
@@ -175,7 +187,7 @@ void fill_rounding(ElementType type, ReduceOp op, std::uint64_t seed, int rank, 
   const bool floating = is_floating(type);
   write(to, elements, size_of(type), [&](std::size_t i) {
     const std::uint64_t bits = hash(seed, rank, i);
-    return floating ? bits_in(type, rounding_number(op, bits)) : bits;
+    return floating ? bits_in(type, rounding_number(type, op, bits)) : bits;
   });
 }
 

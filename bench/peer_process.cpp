@@ -198,7 +198,7 @@ Series OpenMpiSubject::describe() const {
 }
 
 std::optional<std::string> OpenMpiSubject::refusal(const Cell& cell) const {
-  if (cell.type == ElementType::float16 || cell.type == ElementType::bfloat16)
+  if (is_floating(cell.type) && size_of(cell.type) < 4)
     return fmt::format("MPI has no type {}", to_string(cell.type));
   if (cell.op == ReduceOp::avg || cell.op == ReduceOp::premul_sum)
     return fmt::format("MPI has no operator {}", to_string(cell.op));

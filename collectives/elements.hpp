@@ -31,6 +31,12 @@ struct ElementTypeOf<float16> : std::integral_constant<ElementType, ElementType:
 template <>
 struct ElementTypeOf<bfloat16> : std::integral_constant<ElementType, ElementType::bfloat16> {};
 template <>
+struct ElementTypeOf<float8_e4m3> : std::integral_constant<ElementType, ElementType::float8_e4m3> {
+};
+template <>
+struct ElementTypeOf<float8_e5m2> : std::integral_constant<ElementType, ElementType::float8_e5m2> {
+};
+template <>
 struct ElementTypeOf<float> : std::integral_constant<ElementType, ElementType::float32> {};
 template <>
 struct ElementTypeOf<double> : std::integral_constant<ElementType, ElementType::float64> {};

@@ -18,7 +18,7 @@ namespace {
 
 struct Build {
   std::string_view name;
-  Kernel kernel;
+  Resolve resolve;
   bool runs_here;
 };
 
@@ -39,14 +39,14 @@ const auto& builds() {
 #if defined(__x86_64__)
   static const bool avx2 = __builtin_cpu_supports("avx2") && cpu_has_f16c();
   static const std::array all = {
-      Build{"avx512", &isa_avx512::run,
+      Build{"avx512", &isa_avx512::resolve,
             avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                 __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")},
-      Build{"avx2", &isa_avx2::run, avx2},
-      Build{"baseline", &isa_baseline::run, true},
+      Build{"avx2", &isa_avx2::resolve, avx2},
+      Build{"baseline", &isa_baseline::resolve, true},
   };
 #else
-  static const std::array all = {Build{"baseline", &isa_baseline::run, true}};
+  static const std::array all = {Build{"baseline", &isa_baseline::resolve, true}};
 #endif
   return all;
 }
@@ -71,35 +71,59 @@ const Build& chosen_build() {
   return chosen;
 }
 
-void run(Kernel kernel, const Fold& fold) {
-  if (fold.sources.empty() || fold.destinations.empty())
+/// The bits of `raw_mask` that are about sources: others must not turn a copy into arithmetic.
+std::uint64_t marks_of_sources(std::uint64_t raw_mask, std::size_t k) {
+  return k < 64 ? raw_mask & ((std::uint64_t{1} << k) - 1) : raw_mask;
+}
+
+/// `marks` is a Fold or a FoldShape: read member by member, as copying one costs a short fold more
+/// than its arithmetic.
+template <class Marks>
+void resolve_into(ResolvedFold& resolved, Resolve resolve, std::size_t k, std::size_t m,
+                  const Marks& marks) {
+  if (k == 0 || m == 0)
     throw Error(ErrorCode::invalid_argument,
                 "a fold needs at least one source and one destination");
-  const bool divides = fold.op == ReduceOp::avg && fold.completes;
-  if (divides && fold.ranks < 1)
-    throw Error(ErrorCode::invalid_argument, "an average is over at least one rank");
-  if (fold.elements == 0) return;
-  const bool premultiplies = fold.op == ReduceOp::premul_sum;
-  kernel({.sources = fold.sources.data(),
-          .k = fold.sources.size(),
-          .destinations = fold.destinations.data(),
-          .m = fold.destinations.size(),
-          .elements = fold.elements,
-          .type = fold.type,
-          .op = fold.op,
-          .raw_mask = premultiplies ? fold.raw_mask : 0,
-          .all_raw = premultiplies && fold.all_raw,
-          .scalar = fold.scalar,
-          .divisor = divides ? fold.ranks : 1,
-          .streaming = fold.streaming});
+  resolved.k = k;
+  resolved.m = m;
+  resolved.type = marks.type;
+  resolved.op = marks.op;
+  resolved.streaming = marks.streaming;
+  if (marks.op == ReduceOp::premul_sum) {
+    resolved.raw_mask = marks_of_sources(marks.raw_mask, k);
+    resolved.all_raw = marks.all_raw;
+    resolved.scalar = marks.scalar;
+  } else if (marks.op == ReduceOp::avg && marks.completes) {
+    if (marks.ranks < 1)
+      throw Error(ErrorCode::invalid_argument, "an average is over at least one rank");
+    resolved.divisor = marks.ranks;
+  }
+  resolve(resolved);
+}
+
+FoldKernel resolved_by(Resolve resolve, const FoldShape& shape) {
+  ResolvedFold resolved;
+  resolve_into(resolved, resolve, shape.k, shape.m, shape);
+  return FoldKernel(resolved);
+}
+
+void run(Resolve resolve, const Fold& fold) {
+  ResolvedFold resolved;
+  resolve_into(resolved, resolve, fold.sources.size(), fold.destinations.size(), fold);
+  if (fold.elements != 0)
+    resolved.run(resolved, fold.sources.data(), fold.destinations.data(), fold.elements, 0);
+}
+
+Resolve chosen_resolve() {
+  static const Resolve resolve = chosen_build().resolve;
+  return resolve;
 }
 
 }  // namespace
 
-void fold(const Fold& fold) {
-  static const Kernel kernel = chosen_build().kernel;
-  run(kernel, fold);
-}
+void fold(const Fold& fold) { run(chosen_resolve(), fold); }
+
+FoldKernel resolve_fold(const FoldShape& shape) { return resolved_by(chosen_resolve(), shape); }
 
 std::string_view fold_isa() { return chosen_build().name; }
 
@@ -113,6 +137,10 @@ std::span<const std::string_view> available_fold_isas() {
   return names;
 }
 
-void fold_with(std::string_view isa, const Fold& fold) { run(build_named(isa).kernel, fold); }
+void fold_with(std::string_view isa, const Fold& fold) { run(build_named(isa).resolve, fold); }
+
+FoldKernel resolve_fold_with(std::string_view isa, const FoldShape& shape) {
+  return resolved_by(build_named(isa).resolve, shape);
+}
 
 }  // namespace ringside

@@ -37,6 +37,10 @@ struct BitsOf<double> {
   using type = std::uint64_t;
 };
 
+/// True for integers and (see the kernels) vectors of integers.
+template <class A>
+inline constexpr bool holds_integers = std::is_integral_v<A>;
+
 template <class A>
 [[nodiscard]] RINGSIDE_HD constexpr typename BitsOf<A>::type bits_of(A value) {
   return __builtin_bit_cast(typename BitsOf<A>::type, value);
@@ -47,8 +51,17 @@ template <class A>
   return __builtin_bit_cast(A, bits);
 }
 
-// ---- 16-bit floats ------------------------------------------------------------------------------
-// Written without branches, so that the compiler turns loops over them into vector code.
+// ---- Narrow floats ------------------------------------------------------------------------------
+// Written without branches and for any word U: std::uint32_t, or a vector of them in the kernels.
+// So there is one text for both, and none of the ways to vectorise it can change a bit.
+
+/// The floating-point type with the bits of a word.
+template <class U>
+struct FloatOf;
+template <>
+struct FloatOf<std::uint32_t> {
+  using type = float;
+};
 
 /// `condition ? yes : no` that stays arithmetic: a compiler may turn the operator into a branch
 /// around a floating-point operation, which could trap, and then cannot turn it back.
@@ -58,56 +71,158 @@ template <class A>
   return (yes & mask) | (no & ~mask);
 }
 
-/// Exact. A NaN keeps its payload, and its signalling bit.
-[[nodiscard]] RINGSIDE_HD constexpr float to_float32(bfloat16 value) {
-  return from_bits<float>(static_cast<std::uint32_t>(value.bits) << 16);
+/// Lane by lane; a vector's operator never is a branch.
+template <class Mask, class U>
+requires(!std::is_same_v<Mask, bool>) [[nodiscard]] RINGSIDE_HD constexpr U
+    select(Mask condition, U yes, U no) {
+  return condition ? yes : no;
 }
 
-/// Rounds to nearest, ties to even; too large becomes infinity; a NaN stays one, made quiet.
-[[nodiscard]] RINGSIDE_HD constexpr bfloat16 to_bfloat16(float value) {
-  const std::uint32_t bits = bits_of(value);
+/// A word, or a vector with the word in every lane.
+template <class U>
+[[nodiscard]] RINGSIDE_HD constexpr U splat(std::uint32_t word) {
+  return U{} + word;
+}
+
+/// What tells the formats with fewer exponent bits than float32 apart. Patterns are without sign.
+template <class T>
+struct Format;
+template <>
+struct Format<float16> {
+  static constexpr std::uint32_t fraction_bits = 10;
+  static constexpr std::uint32_t bias = 15;
+  static constexpr std::uint32_t first_special = 0x7c00U;  ///< infinity; NaNs follow
+  static constexpr float ceiling = 65536.0F;               ///< larger numbers become what this does
+};
+template <>
+struct Format<float8_e4m3> {
+  static constexpr std::uint32_t fraction_bits = 3;
+  static constexpr std::uint32_t bias = 7;
+  static constexpr std::uint32_t first_special = 0x7fU;  ///< the NaN
+  static constexpr float ceiling = 448.0F;               ///< the largest number
+};
+template <>
+struct Format<float8_e5m2> {
+  static constexpr std::uint32_t fraction_bits = 2;
+  static constexpr std::uint32_t bias = 15;
+  static constexpr std::uint32_t first_special = 0x7cU;  ///< infinity; NaNs follow
+  static constexpr float ceiling = 57344.0F;             ///< the largest number
+};
+
+template <class T>
+inline constexpr std::uint32_t sign_bit = 1U << (8 * sizeof(T) - 1);
+
+/// The bits of float32 for a pattern of T. Exact, subnormals included. A NaN keeps its payload, and
+/// its signalling bit.
+template <class T, class U>
+[[nodiscard]] RINGSIDE_HD constexpr U widen(U pattern) {
+  using F = typename FloatOf<U>::type;
+  const U sign = (pattern & sign_bit<T>) << (32U - 8U * sizeof(T));
+  const U magnitude = pattern & (sign_bit<T> - 1U);
+  const U wide = magnitude << (23U - Format<T>::fraction_bits);
+  const U normal = wide + ((127U - Format<T>::bias) << 23);
+  const U special = wide | 0x7f800000U;
+  // A subnormal is what its fraction adds to the smallest normal number; the difference is exact.
+  const U smallest_normal = splat<U>((128U - Format<T>::bias) << 23);
+  const U subnormal = bits_of(from_bits<F>(wide | smallest_normal) - from_bits<F>(smallest_normal));
+  const U finite = select(magnitude < (1U << Format<T>::fraction_bits), subnormal, normal);
+  return sign | select(magnitude >= Format<T>::first_special, special, finite);
+}
+
+template <class U>
+[[nodiscard]] RINGSIDE_HD constexpr U widen_bfloat16(U pattern) {
+  return pattern << 16U;
+}
+
+/// The pattern of T for the bits of a float32, rounded to nearest, ties to even. Too large becomes
+/// infinity, in 8 bits the largest finite number. A NaN stays one: made quiet, in 8 bits all ones
+/// without sign (which is what NVIDIA's conversion instructions give).
+template <class T, class U>
+[[nodiscard]] RINGSIDE_HD constexpr U narrow(U bits) {
+  using F = typename FloatOf<U>::type;
+  constexpr std::uint32_t fraction_bits = Format<T>::fraction_bits;
+  constexpr std::uint32_t bias = Format<T>::bias;
+  constexpr std::uint32_t shift = 23U - fraction_bits;
+  const U sign = (bits >> (32U - 8U * sizeof(T))) & sign_bit<T>;
+  const U magnitude = bits & 0x7fffffffU;
+  const U ceiling = splat<U>(bits_of(Format<T>::ceiling));
+  const U kept = select(magnitude < ceiling, magnitude, ceiling);
   // Half a unit in the last place, less one if the kept part is even: the carry does the rounding,
-  // also into the exponent (and so into infinity).
-  const std::uint32_t rounded = bits + 0x7fffU + ((bits >> 16) & 1U);
-  const std::uint32_t quiet_nan = bits | 0x00400000U;
-  return {static_cast<unsigned short>(select(value != value, quiet_nan, rounded) >> 16)};
+  // also into the exponent. The constant moves the exponent's bias too.
+  constexpr std::uint32_t half = (1U << (shift - 1U)) - 1U - ((127U - bias) << 23);
+  const U normal = (kept + half + ((kept >> shift) & 1U)) >> shift;
+  // From the anchor to twice that, one unit in the last place of float32 is the spacing of T's
+  // subnormals, 2^(1 - bias - fraction bits): one addition rounds to it.
+  const U anchor = splat<U>((151U - bias - fraction_bits) << 23);
+  const U subnormal = bits_of(from_bits<F>(kept) + from_bits<F>(anchor)) - anchor;
+  const U finite = select(kept < ((128U - bias) << 23), subnormal, normal);
+  if constexpr (sizeof(T) == 1) {
+    return select(magnitude > 0x7f800000U, splat<U>(0x7fU), sign | finite);
+  } else {
+    const U quiet_nan = 0x7e00U | ((magnitude >> shift) & 0x01ffU);
+    return sign | select(magnitude > 0x7f800000U, quiet_nan, finite);
+  }
 }
 
-/// Exact, subnormals included. A NaN keeps its payload, and its signalling bit.
-[[nodiscard]] RINGSIDE_HD constexpr float to_float32(float16 value) {
-  const std::uint32_t sign = (value.bits & 0x8000U) << 16;
-  const std::uint32_t magnitude = value.bits & 0x7fffU;
-  const std::uint32_t widened = magnitude << 13;
-  // Exponent biases are 15 and 127; infinity and NaN (exponent 31) must reach 255.
-  const std::uint32_t normal = widened + ((127U - 15U) << 23);
-  const std::uint32_t special = widened + ((255U - 31U) << 23);
-  // A subnormal is an integer multiple of 2^-24, and exact in float32, where it is normal.
-  const std::uint32_t subnormal =
-      bits_of(static_cast<float>(static_cast<std::int32_t>(magnitude)) * 0x1p-24F);
-  const std::uint32_t finite = select(magnitude < 0x0400U, subnormal, normal);
-  return from_bits<float>(sign | select(magnitude >= 0x7c00U, special, finite));
+/// The same for bfloat16, whose exponent is float32's.
+template <class U>
+[[nodiscard]] RINGSIDE_HD constexpr U narrow_bfloat16(U bits) {
+  const U rounded = bits + 0x7fffU + ((bits >> 16U) & 1U);
+  const U quiet_nan = bits | 0x00400000U;
+  return select((bits & 0x7fffffffU) > 0x7f800000U, quiet_nan, rounded) >> 16U;
 }
 
-/// Rounds to nearest, ties to even; too large becomes infinity; a NaN stays one, made quiet.
+/// By type: how a pattern is widened and narrowed.
+template <class T>
+struct Narrow {
+  template <class U>
+  [[nodiscard]] RINGSIDE_HD static constexpr U widened(U pattern) {
+    return widen<T>(pattern);
+  }
+  template <class U>
+  [[nodiscard]] RINGSIDE_HD static constexpr U narrowed(U bits) {
+    return narrow<T>(bits);
+  }
+};
+template <>
+struct Narrow<bfloat16> {
+  template <class U>
+  [[nodiscard]] RINGSIDE_HD static constexpr U widened(U pattern) {
+    return widen_bfloat16(pattern);
+  }
+  template <class U>
+  [[nodiscard]] RINGSIDE_HD static constexpr U narrowed(U bits) {
+    return narrow_bfloat16(bits);
+  }
+};
+
+template <class T>
+[[nodiscard]] RINGSIDE_HD constexpr float to_float32(T value) {
+  return from_bits<float>(Narrow<T>::widened(std::uint32_t{value.bits}));
+}
+template <class T>
+[[nodiscard]] RINGSIDE_HD constexpr T from_float32(float value) {
+  return {static_cast<decltype(T::bits)>(Narrow<T>::narrowed(bits_of(value)))};
+}
 [[nodiscard]] RINGSIDE_HD constexpr float16 to_float16(float value) {
-  const std::uint32_t bits = bits_of(value);
-  const std::uint32_t sign = (bits >> 16) & 0x8000U;
-  const std::uint32_t magnitude = bits & 0x7fffffffU;
-  const std::uint32_t rounded =
-      ((magnitude + 0x0fffU + ((magnitude >> 13) & 1U)) >> 13) - ((127U - 15U) << 10);
-  const std::uint32_t normal =
-      select(magnitude >= 0x47800000U, 0x7c00U, rounded);  // 2^16: infinity
-  // In [0.5, 1) one unit in the last place of float32 is 2^-24, the spacing of float16's
-  // subnormals: one addition rounds to it.
-  const std::uint32_t subnormal = bits_of(from_bits<float>(magnitude) + 0.5F) - bits_of(0.5F);
-  const std::uint32_t finite = select(magnitude < 0x38800000U, subnormal, normal);  // 2^-14
-  const std::uint32_t quiet_nan = 0x7e00U | ((magnitude >> 13) & 0x01ffU);
-  return {static_cast<unsigned short>(sign | select(value != value, quiet_nan, finite))};
+  return from_float32<float16>(value);
+}
+[[nodiscard]] RINGSIDE_HD constexpr bfloat16 to_bfloat16(float value) {
+  return from_float32<bfloat16>(value);
+}
+[[nodiscard]] RINGSIDE_HD constexpr float8_e4m3 to_float8_e4m3(float value) {
+  return from_float32<float8_e4m3>(value);
+}
+[[nodiscard]] RINGSIDE_HD constexpr float8_e5m2 to_float8_e5m2(float value) {
+  return from_float32<float8_e5m2>(value);
 }
 
 // ---- Elements and the type they are folded in ---------------------------------------------------
 
-/// `Accumulator`, `load` and `store` of a storage type. Only the 16-bit floats need a conversion.
+template <class T>
+inline constexpr bool is_narrow = std::is_class_v<T>;
+
+/// `Accumulator`, `load` and `store` of a storage type. Only the narrow floats need a conversion.
 template <class T>
 struct Element {
   using Accumulator = T;
@@ -115,26 +230,12 @@ struct Element {
   [[nodiscard]] RINGSIDE_HD static constexpr T store(T value) { return value; }
 };
 
-template <>
-struct Element<float16> {
+template <class T>
+requires is_narrow<T>
+struct Element<T> {
   using Accumulator = float;
-  [[nodiscard]] RINGSIDE_HD static constexpr float load(float16 stored) {
-    return to_float32(stored);
-  }
-  [[nodiscard]] RINGSIDE_HD static constexpr float16 store(float value) {
-    return to_float16(value);
-  }
-};
-
-template <>
-struct Element<bfloat16> {
-  using Accumulator = float;
-  [[nodiscard]] RINGSIDE_HD static constexpr float load(bfloat16 stored) {
-    return to_float32(stored);
-  }
-  [[nodiscard]] RINGSIDE_HD static constexpr bfloat16 store(float value) {
-    return to_bfloat16(value);
-  }
+  [[nodiscard]] RINGSIDE_HD static constexpr float load(T stored) { return to_float32(stored); }
+  [[nodiscard]] RINGSIDE_HD static constexpr T store(float value) { return from_float32<T>(value); }
 };
 
 template <class T>
@@ -174,7 +275,7 @@ struct Prod {
 struct Min {
   template <class A>
   [[nodiscard]] RINGSIDE_HD static constexpr A combine(A a, A b) {
-    if constexpr (std::is_integral_v<A>) {
+    if constexpr (holds_integers<A>) {
       return b < a ? b : a;
     } else {
       return from_bits<A>(bits_of<A>(a < b ? a : b) | bits_of<A>(b < a ? b : a));
@@ -185,7 +286,7 @@ struct Min {
 struct Max {
   template <class A>
   [[nodiscard]] RINGSIDE_HD static constexpr A combine(A a, A b) {
-    if constexpr (std::is_integral_v<A>) {
+    if constexpr (holds_integers<A>) {
       return a < b ? b : a;
     } else {
       return -Min::combine<A>(-a, -b);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-/// What the builds of the fold kernels have in common: the call they take and their names.
-/// Internal. Plain pointers and no functions, because these headers are compiled for several
-/// instruction sets (see element.hpp).
+/// What the builds of the fold kernels have in common: the resolved fold and their names. Internal.
+/// Plain data and no functions, because this is compiled for several instruction sets (see
+/// element.hpp).
 #pragma once
 
 #include <cstddef>
@@ -11,23 +11,37 @@
 
 namespace ringside {
 
-/// `Fold` (fold.hpp) taken apart and checked: k >= 1, m >= 1, elements >= 1, ranks >= 1.
-struct KernelCall {
-  const std::byte* const* sources;
-  std::size_t k;
-  std::byte* const* destinations;
-  std::size_t m;
-  std::size_t elements;
-  ElementType type;
-  ReduceOp op;
-  std::uint64_t raw_mask;  ///< premul_sum only, else 0; as in Fold
-  bool all_raw;            ///< premul_sum only, else false
-  double scalar;
-  int divisor;  ///< the folded value is divided by this; 1 unless an average is completed
-  bool streaming;
+struct ResolvedFold;
+
+/// Folds `elements` >= 1 elements of resolved.k sources, from `skip` bytes behind their addresses
+/// on, into resolved.m destinations, from their addresses on.
+using FoldFunction = void (*)(const ResolvedFold& resolved, const std::byte* const* sources,
+                              std::byte* const* destinations, std::size_t elements,
+                              std::size_t skip);
+
+/// `FoldShape` (fold.hpp) taken apart and checked, with the functions chosen for it.
+struct ResolvedFold {
+  FoldFunction run = nullptr;  ///< what to call, with skip 0
+  /// The arithmetic in one pass, if `run` is a way around it (blocks); to any m destinations.
+  FoldFunction pass = nullptr;
+  /// The same to one destination, whatever m.
+  FoldFunction pass_to_one = nullptr;
+  /// Divides elements in place by `divisor`, where a pass does not: integers.
+  void (*divide)(std::byte* elements, std::size_t n, int divisor) = nullptr;
+  std::size_t k = 1;
+  std::size_t m = 1;
+  std::size_t element_bytes = 1;
+  ElementType type = ElementType::float32;
+  ReduceOp op = ReduceOp::sum;
+  std::uint64_t raw_mask = 0;  ///< premul_sum only, else 0; no bits beyond source k - 1
+  bool all_raw = false;        ///< premul_sum only, else false
+  bool streaming = false;
+  int divisor = 1;  ///< the folded value is divided by this; 1 unless an average is completed
+  double scalar = 1.0;
 };
 
-using Kernel = void (*)(const KernelCall&);
+/// Fills in the functions and `element_bytes`.
+using Resolve = void (*)(ResolvedFold& resolved);
 
 /// Shorter runs are stored normally even when asked to stream. Non-temporal stores end with a fence
 /// that waits until they have left the core, which a short run cannot amortise. Measured (Zen 4,
@@ -36,13 +50,13 @@ using Kernel = void (*)(const KernelCall&);
 inline constexpr std::size_t streaming_threshold_bytes = 8192;
 
 namespace isa_baseline {
-void run(const KernelCall& call);
+void resolve(ResolvedFold& resolved);
 }
 namespace isa_avx2 {
-void run(const KernelCall& call);
+void resolve(ResolvedFold& resolved);
 }
 namespace isa_avx512 {
-void run(const KernelCall& call);
+void resolve(ResolvedFold& resolved);
 }
 
 }  // namespace ringside

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /// The fold kernels: one source, compiled once per instruction set by kernels_*.cpp, which define
-/// RINGSIDE_ISA_NAMESPACE. The loops (passes.inl) are plain ones that the compiler vectorises; only
-/// float16 conversion and non-temporal stores name instructions.
+/// RINGSIDE_ISA_NAMESPACE: here the choice among the passes (passes.inl) and the ways around them.
 ///
 /// Nothing here may be shared between the builds: no functions of the standard library, and all of
 /// it in a namespace of the build (see element.hpp).
 #pragma once
+
+#include <utility>
 
 #include "ringside/collectives/reduction/passes.inl"
 
@@ -16,10 +17,10 @@ namespace {
 
 constexpr std::size_t cache_line = 64;
 
-typedef std::uint64_t Vector __attribute__((vector_size(vector_bytes)));
+using Line = Vector<std::uint64_t, vector_bytes / 8>;  ///< or the part of one that a vector is
 
 /// A non-temporal store; `to` is aligned to the vector.
-inline void stream_vector(std::byte* to, Vector value) {
+inline void stream_vector(std::byte* to, Line value) {
 #if defined(__AVX512F__)
   _mm512_stream_si512(reinterpret_cast<__m512i*>(to), (__m512i)value);
 #elif defined(__AVX2__)
@@ -43,7 +44,7 @@ inline void copy_run(std::byte* to, const std::byte* from, std::size_t bytes) {
   std::size_t done = 0;
   if (bytes >= 1024 && bytes < 4096) {
     for (; done + vector_bytes <= bytes; done += vector_bytes)
-      store_as(to + done, load_as<Vector>(from + done));
+      store_as(to + done, load_as<Line>(from + done));
   }
   __builtin_memcpy(to + done, from + done, bytes - done);
 }
@@ -55,7 +56,7 @@ void stream(std::byte* to, const std::byte* from, std::size_t bytes) {
   __builtin_memcpy(to, from, done);
   const std::size_t lines = (bytes - done) / cache_line * cache_line;
   for (const std::size_t end = done + lines; done < end; done += vector_bytes)
-    stream_vector(to + done, load_as<Vector>(from + done));
+    stream_vector(to + done, load_as<Line>(from + done));
   __builtin_memcpy(to + done, from + done, bytes - done);
 }
 
@@ -66,10 +67,10 @@ inline void stream_fence() {
 #endif
 }
 
-inline void deliver(const KernelCall& call, std::size_t offset, const std::byte* from,
-                    std::size_t bytes, bool streams) {
-  for (std::size_t i = 0; i < call.m; ++i) {
-    std::byte* const to = call.destinations[i] + offset;
+inline void deliver(std::byte* const* destinations, std::size_t m, std::size_t offset,
+                    const std::byte* from, std::size_t bytes, bool streams) {
+  for (std::size_t i = 0; i < m; ++i) {
+    std::byte* const to = destinations[i] + offset;
     if (to == from) continue;
     if (streams) {
       stream(to, from, bytes);
@@ -79,94 +80,74 @@ inline void deliver(const KernelCall& call, std::size_t offset, const std::byte*
   }
 }
 
-inline bool streams(const KernelCall& call, std::size_t bytes) {
-  return call.streaming && bytes >= streaming_threshold_bytes;
+inline bool streams(const ResolvedFold& resolved, std::size_t bytes) {
+  return resolved.streaming && bytes >= streaming_threshold_bytes;
 }
 
-// ---- The shapes ---------------------------------------------------------------------------------
+// ---- The ways around a pass ---------------------------------------------------------------------
+
+/// Bytes of a multicast's source that are copied to one destination after the other: a fraction of
+/// the smallest first-level cache in use (32 KiB).
+constexpr std::size_t multicast_piece_bytes = 8192;
 
 /// k = 1 with nothing to compute.
-void copy(const KernelCall& call, std::size_t element_bytes) {
-  const std::size_t bytes = call.elements * element_bytes;
-  const bool streaming = streams(call, bytes);
-  const std::byte* const from = call.sources[0];
+void copy(const ResolvedFold& resolved, const std::byte* const* sources,
+          std::byte* const* destinations, std::size_t elements, std::size_t) {
+  const std::size_t bytes = elements * resolved.element_bytes;
+  const bool streaming = streams(resolved, bytes);
+  const std::byte* const from = sources[0];
   // Several destinations: in pieces, so that the source comes from memory once.
-  const std::size_t piece = call.m == 1 ? bytes : multicast_piece_bytes;
+  const std::size_t piece = resolved.m == 1 ? bytes : multicast_piece_bytes;
   for (std::size_t done = 0; done < bytes; done += piece)
-    deliver(call, done, from + done, bytes - done < piece ? bytes - done : piece, streaming);
+    deliver(destinations, resolved.m, done, from + done,
+            bytes - done < piece ? bytes - done : piece, streaming);
   if (streaming) stream_fence();
 }
 
-template <class T, class Op, std::size_t K>
-inline void fold_to_block(const KernelCall& call, std::size_t element, std::byte* block,
-                          std::size_t n) {
-  fold_pass<T, Op, false, K, 1>(advanced<K>(call.sources, element * sizeof(T)), {block}, n, 1);
-}
+/// Bytes of a block of folded elements on their way to the destinations: from memory, 8 KiB are 10
+/// to 20 % slower, and 1 KiB is slower in caches. Measured (Zen 4, k = 5, m = 1).
+constexpr std::size_t block_bytes = 2048;
 
-/// The folded elements [element, element + n): their address, in one of the two blocks.
-template <class T, class Op, bool scaled>
-const std::byte* fold_block(const KernelCall& call, Finish finish, std::size_t element,
-                            std::size_t n, Block& accumulators, Block& folded) {
-  if (!scaled && call.divisor == 1) {
-    switch (call.k) {
-      case 2:
-        fold_to_block<T, Op, 2>(call, element, folded.bytes, n);
-        return folded.bytes;
-      case 3:
-        fold_to_block<T, Op, 3>(call, element, folded.bytes, n);
-        return folded.bytes;
-      case 4:
-        fold_to_block<T, Op, 4>(call, element, folded.bytes, n);
-        return folded.bytes;
-      case 8:
-        fold_to_block<T, Op, 8>(call, element, folded.bytes, n);
-        return folded.bytes;
-      default:
-        break;
-    }
-  }
-  accumulate_sources<T, Op, scaled>(call, element, accumulators.bytes, n);
-  if (finish == nullptr) return accumulators.bytes;
-  finish(accumulators.bytes, folded.bytes, n, call.divisor);
-  return folded.bytes;
-}
+struct alignas(cache_line) Block {
+  std::byte bytes[block_bytes];
+};
 
-template <class T, class Op, bool scaled>
-void fold_by_blocks(const KernelCall& call, Finish finish, bool streaming) {
-  constexpr std::size_t most = block_elements<T>;
-  Block accumulators;
-  Block folded;
+/// Through a block of folded elements in the first-level cache: for non-temporal stores, and where
+/// a pass does not divide.
+void fold_by_blocks(const ResolvedFold& resolved, const std::byte* const* sources,
+                    std::byte* const* destinations, std::size_t elements, std::size_t) {
+  const std::size_t bytes = elements * resolved.element_bytes;
+  const bool streaming = streams(resolved, bytes);
+  Block block;
+  std::byte* const to_block = block.bytes;
   // When streaming, the first block ends where a line of the first destination does (if elements
   // can end there at all), so that no later block shares a line with its neighbour.
-  std::size_t n = most;
+  std::size_t n = block_bytes / resolved.element_bytes;
   if (streaming) {
-    const std::size_t to_line = bytes_to_line(call.destinations[0]) / sizeof(T);
+    const std::size_t to_line = bytes_to_line(destinations[0]) / resolved.element_bytes;
     if (to_line != 0) n = to_line;
   }
-  for (std::size_t element = 0; element < call.elements; element += n, n = most) {
-    if (call.elements - element < n) n = call.elements - element;
-    const std::byte* const result =
-        fold_block<T, Op, scaled>(call, finish, element, n, accumulators, folded);
-    deliver(call, element * sizeof(T), result, n * sizeof(T), streaming);
+  for (std::size_t element = 0; element < elements;
+       element += n, n = block_bytes / resolved.element_bytes) {
+    if (elements - element < n) n = elements - element;
+    const std::size_t done = element * resolved.element_bytes;
+    resolved.pass_to_one(resolved, sources, &to_block, n, done);
+    if (resolved.divide != nullptr) resolved.divide(block.bytes, n, resolved.divisor);
+    deliver(destinations, resolved.m, done, block.bytes, n * resolved.element_bytes, streaming);
   }
   if (streaming) stream_fence();
 }
 
-template <class T, class Op, bool scaled>
-void fold_runs(const KernelCall& call, Finish finish) {
-  const bool streaming = streams(call, call.elements * sizeof(T));
-  if (!scaled && !streaming) {
-    if (call.divisor == 1) {
-      if (fold_at_once<T, Op, false>(call)) return;
-    } else if constexpr (std::is_same_v<Op, Sum> && !std::is_integral_v<T>) {
-      if (fold_at_once<T, Op, true>(call)) return;  // gradients are averaged; integers seldom
-    }
-  }
-  fold_by_blocks<T, Op, scaled>(call, finish, streaming);
+/// Asked to stream: only runs that are long enough.
+void fold_or_stream(const ResolvedFold& resolved, const std::byte* const* sources,
+                    std::byte* const* destinations, std::size_t elements, std::size_t) {
+  const bool streaming = streams(resolved, elements * resolved.element_bytes);
+  (streaming ? &fold_by_blocks : resolved.pass)(resolved, sources, destinations, elements, 0);
 }
 
 // ---- From run-time to compile-time types --------------------------------------------------------
 
+/// Signed integers add and multiply as unsigned ones do.
 template <class T>
 struct ModularOf {
   using type = T;
@@ -184,53 +165,116 @@ struct ModularOf<std::int64_t> {
   using type = std::uint64_t;
 };
 
+/// The numbers of sources that the algorithms of small groups fold at once get passes of their own.
+constexpr bool has_fixed_pass(std::size_t k) { return k == 2 || k == 3 || k == 4 || k == 8; }
+constexpr std::size_t most_fixed = 8;
+
+/// The passes of one type and operator by k (0: any other k), to one destination and to k of them.
+struct Passes {
+  FoldFunction to_one[most_fixed + 1];
+  FoldFunction to_k[most_fixed + 1];
+  FoldFunction to_any;
+};
+
+template <class T, class Op, bool divides, std::size_t K>
+constexpr void add_fixed(Passes& passes) {
+  if constexpr (has_fixed_pass(K)) {
+    passes.to_one[K] = &fold_fixed<T, Op, divides, K, 1>;
+    passes.to_k[K] = &fold_fixed<T, Op, divides, K, K>;
+  }
+}
+
+template <class T, class Op, bool scaled>
+constexpr Passes passes_of_any() {
+  Passes passes{};
+  for (FoldFunction& pass : passes.to_one) pass = &fold_any_to_one<T, Op, scaled>;
+  for (FoldFunction& pass : passes.to_k) pass = &fold_any<T, Op, scaled>;
+  passes.to_any = &fold_any<T, Op, scaled>;
+  return passes;
+}
+
+template <class T, class Op, bool divides, std::size_t... K>
+constexpr Passes passes_with_fixed(std::index_sequence<K...>) {
+  Passes passes = passes_of_any<T, Op, false>();
+  (add_fixed<T, Op, divides, K>(passes), ...);
+  return passes;
+}
+
+template <class T, class Op, bool divides = false>
+inline constexpr Passes plain_passes =
+    passes_with_fixed<T, Op, divides>(std::make_index_sequence<most_fixed + 1>());
 template <class T>
-void run_as(const KernelCall& call) {
-  const bool scaled = call.all_raw || call.raw_mask != 0;
-  if (call.k == 1 && call.divisor == 1 && !scaled) return copy(call, sizeof(T));
-  // Signed integers add and multiply as unsigned ones do; only what follows tells them apart.
+inline constexpr Passes scaled_passes = passes_of_any<T, Sum, true>();
+
+/// All passes of a type. Signed integers add and multiply as unsigned ones do, and are divided
+/// outside the passes.
+template <class T>
+struct PassesOf {
   using Modular = typename ModularOf<T>::type;
-  const Finish finish = finish_for<T>(call.divisor);
-  switch (call.op) {
-    case ReduceOp::sum:
-    case ReduceOp::avg:
-      return fold_runs<Modular, Sum, false>(call, finish);
-    case ReduceOp::premul_sum:
-      return scaled ? fold_runs<Modular, Sum, true>(call, finish)
-                    : fold_runs<Modular, Sum, false>(call, finish);
-    case ReduceOp::prod:
-      return fold_runs<Modular, Prod, false>(call, finish);
-    case ReduceOp::max:
-      return fold_runs<T, Max, false>(call, finish);
-    case ReduceOp::min:
-      return fold_runs<T, Min, false>(call, finish);
+  static constexpr const Passes* by_op[all_reduce_ops.size()] = {
+      &plain_passes<Modular, Sum>, &plain_passes<Modular, Prod>, &plain_passes<T, Max>,
+      &plain_passes<T, Min>,       &plain_passes<Modular, Sum>,  &plain_passes<Modular, Sum>};
+  static constexpr const Passes* dividing = &plain_passes<Modular, Sum, !std::is_integral_v<T>>;
+  static constexpr const Passes* scaled = &scaled_passes<Modular>;
+};
+static_assert(static_cast<int>(ReduceOp::sum) == 0 && static_cast<int>(ReduceOp::prod) == 1 &&
+              static_cast<int>(ReduceOp::max) == 2 && static_cast<int>(ReduceOp::min) == 3 &&
+              static_cast<int>(ReduceOp::avg) == 4 && static_cast<int>(ReduceOp::premul_sum) == 5);
+
+template <class T>
+[[gnu::noinline]] void resolve_as(ResolvedFold& resolved) {
+  resolved.element_bytes = sizeof(T);
+  const bool scaled = resolved.all_raw || resolved.raw_mask != 0;
+  const bool divides = resolved.divisor != 1;
+  if (resolved.k == 1 && !divides && !scaled) {
+    resolved.run = &copy;
+    return;
+  }
+  const Passes& passes = scaled    ? *PassesOf<T>::scaled
+                         : divides ? *PassesOf<T>::dividing
+                                   : *PassesOf<T>::by_op[static_cast<std::size_t>(resolved.op)];
+  const std::size_t index = resolved.k <= most_fixed ? resolved.k : 0;
+  resolved.pass_to_one = passes.to_one[index];
+  resolved.pass = resolved.m == 1            ? resolved.pass_to_one
+                  : resolved.m == resolved.k ? passes.to_k[index]
+                                             : passes.to_any;
+  resolved.run = resolved.streaming ? &fold_or_stream : resolved.pass;
+  if constexpr (std::is_integral_v<T>) {
+    if (divides) {
+      resolved.divide = &divide_elements<T>;
+      resolved.run = &fold_by_blocks;
+    }
   }
 }
 
 }  // namespace
 
-void run(const KernelCall& call) {
-  switch (call.type) {
+void resolve(ResolvedFold& resolved) {
+  switch (resolved.type) {
     case ElementType::int8:
-      return run_as<std::int8_t>(call);
+      return resolve_as<std::int8_t>(resolved);
     case ElementType::uint8:
-      return run_as<std::uint8_t>(call);
+      return resolve_as<std::uint8_t>(resolved);
     case ElementType::int32:
-      return run_as<std::int32_t>(call);
+      return resolve_as<std::int32_t>(resolved);
     case ElementType::uint32:
-      return run_as<std::uint32_t>(call);
+      return resolve_as<std::uint32_t>(resolved);
     case ElementType::int64:
-      return run_as<std::int64_t>(call);
+      return resolve_as<std::int64_t>(resolved);
     case ElementType::uint64:
-      return run_as<std::uint64_t>(call);
+      return resolve_as<std::uint64_t>(resolved);
     case ElementType::float16:
-      return run_as<float16>(call);
+      return resolve_as<float16>(resolved);
     case ElementType::float32:
-      return run_as<float>(call);
+      return resolve_as<float>(resolved);
     case ElementType::float64:
-      return run_as<double>(call);
+      return resolve_as<double>(resolved);
     case ElementType::bfloat16:
-      return run_as<bfloat16>(call);
+      return resolve_as<bfloat16>(resolved);
+    case ElementType::float8_e4m3:
+      return resolve_as<float8_e4m3>(resolved);
+    case ElementType::float8_e5m2:
+      return resolve_as<float8_e5m2>(resolved);
   }
 }
 

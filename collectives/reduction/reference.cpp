@@ -93,6 +93,10 @@ void reference_fold(const Fold& fold) {
       return fold_elements<double>(fold);
     case ElementType::bfloat16:
       return fold_elements<bfloat16>(fold);
+    case ElementType::float8_e4m3:
+      return fold_elements<float8_e4m3>(fold);
+    case ElementType::float8_e5m2:
+      return fold_elements<float8_e5m2>(fold);
   }
   throw Error(ErrorCode::internal, "unknown element type");
 }

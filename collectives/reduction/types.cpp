@@ -26,6 +26,8 @@ constexpr std::array type_facts = {
     TypeFacts{ElementType::float32, 4, true, "float32", "float"},
     TypeFacts{ElementType::float64, 8, true, "float64", "double"},
     TypeFacts{ElementType::bfloat16, 2, true, "bfloat16", "bfloat16"},
+    TypeFacts{ElementType::float8_e4m3, 1, true, "float8_e4m3", "f8e4m3"},
+    TypeFacts{ElementType::float8_e5m2, 1, true, "float8_e5m2", "f8e5m2"},
 };
 
 struct OpFacts {

@@ -21,6 +21,8 @@ enum class ElementType : int {
   float32,
   float64,
   bfloat16,
+  float8_e4m3,
+  float8_e5m2,
 };
 
 /// How contributions combine. `avg` is a sum whose completing op divides by the number of ranks;
@@ -28,9 +30,10 @@ enum class ElementType : int {
 enum class ReduceOp : int { sum, prod, max, min, avg, premul_sum };
 
 inline constexpr std::array all_element_types = {
-    ElementType::int8,    ElementType::uint8,   ElementType::int32,   ElementType::uint32,
-    ElementType::int64,   ElementType::uint64,  ElementType::float16, ElementType::float32,
-    ElementType::float64, ElementType::bfloat16};
+    ElementType::int8,     ElementType::uint8,       ElementType::int32,
+    ElementType::uint32,   ElementType::int64,       ElementType::uint64,
+    ElementType::float16,  ElementType::float32,     ElementType::float64,
+    ElementType::bfloat16, ElementType::float8_e4m3, ElementType::float8_e5m2};
 
 inline constexpr std::array all_reduce_ops = {ReduceOp::sum, ReduceOp::prod, ReduceOp::max,
                                               ReduceOp::min, ReduceOp::avg,  ReduceOp::premul_sum};
@@ -38,14 +41,15 @@ inline constexpr std::array all_reduce_ops = {ReduceOp::sum, ReduceOp::prod, Red
 /// Bytes of one element.
 [[nodiscard]] std::size_t size_of(ElementType type);
 
-/// True for float16, bfloat16, float32 and float64.
+/// True for the floating-point types, of 8 to 64 bits.
 [[nodiscard]] bool is_floating(ElementType type);
 
 /// Our name ("float16", "premul_sum").
 [[nodiscard]] std::string_view to_string(ElementType type);
 [[nodiscard]] std::string_view to_string(ReduceOp op);
 
-/// nccl-tests' name, as its rows print it ("half", "float", "mulsum"; sum, prod, ... are the same).
+/// nccl-tests' name, as its rows print it ("half", "float", "f8e4m3", "mulsum"; sum, prod, ... are
+/// the same).
 [[nodiscard]] std::string_view nccl_tests_name(ElementType type);
 [[nodiscard]] std::string_view nccl_tests_name(ReduceOp op);
 
@@ -53,12 +57,22 @@ inline constexpr std::array all_reduce_ops = {ReduceOp::sum, ReduceOp::prod, Red
 [[nodiscard]] std::optional<ElementType> parse_element_type(std::string_view name);
 [[nodiscard]] std::optional<ReduceOp> parse_reduce_op(std::string_view name);
 
-/// Storage of the 16-bit floats. They carry bits only; arithmetic is done in float32.
+/// Storage of the narrow floats. They carry bits only; arithmetic is done in float32.
 struct float16 {
   unsigned short bits;
 };
 struct bfloat16 {
   unsigned short bits;
+};
+
+/// The 8-bit formats of "OFP8 Formats for Deep Learning" (Open Compute Project, 2023). E4M3: no
+/// infinities, the one NaN is S.1111.111, largest 448. E5M2: like IEEE 754, largest 57344. Results
+/// saturate (see `reference_fold`).
+struct float8_e4m3 {
+  unsigned char bits;
+};
+struct float8_e5m2 {
+  unsigned char bits;
 };
 
 }  // namespace ringside

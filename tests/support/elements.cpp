@@ -15,6 +15,10 @@ Format format_of(ElementType type) {
       return {2, 10, 15};
     case ElementType::bfloat16:
       return {2, 7, 127};
+    case ElementType::float8_e4m3:
+      return {1, 3, 7};
+    case ElementType::float8_e5m2:
+      return {1, 2, 15};
     case ElementType::float32:
       return {4, 23, 127};
     default:
@@ -29,7 +33,10 @@ std::uint64_t random_float(const Format& format, std::uint64_t random) {
   return (random >> 63) << (8 * format.bytes - 1) | exponent << format.mantissa_bits | mantissa;
 }
 
-bool is_nan(const Format& format, std::uint64_t bits) {
+bool is_nan(ElementType type, std::uint64_t bits) {
+  if (!is_floating(type)) return false;
+  if (type == ElementType::float8_e4m3) return (bits & 0x7fU) == 0x7fU;  // has no infinities
+  const Format format = format_of(type);
   const int exponent_bits = 8 * format.bytes - 1 - format.mantissa_bits;
   const std::uint64_t all_ones = (std::uint64_t{1} << exponent_bits) - 1;
   const std::uint64_t mantissa = bits & ((std::uint64_t{1} << format.mantissa_bits) - 1);
@@ -61,7 +68,7 @@ std::size_t first_difference(ElementType type, const std::byte* a, const std::by
     const auto x = load(a + i * bytes, bytes);
     const auto y = load(b + i * bytes, bytes);
     if (x == y) continue;
-    if (is_floating(type) && is_nan(format_of(type), x) && is_nan(format_of(type), y)) continue;
+    if (is_nan(type, x) && is_nan(type, y)) continue;
     return i;
   }
   return elements;

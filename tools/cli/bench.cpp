@@ -231,7 +231,8 @@ void add_options(CLI::App& command, Arguments& a) {
   add("-o,--op", a.op, "OP[,OP...]",
       "sum (default), prod, max, min, avg, premul_sum (mulsum), or all");
   add("-d,--type", a.type, "TYPE[,TYPE...]",
-      "float32 (float; default), float16 (half), bfloat16, float64 (double), int8, ..., or all");
+      "float32 (float; default), float16 (half), bfloat16, float64 (double), float8_e4m3 (f8e4m3), "
+      "float8_e5m2 (f8e5m2), int8, ..., or all");
   add("--placement", a.placement, "both|in|out", "In place, out of place (default: both)");
   add("--pin", a.pin, "yes|no", "Keep every rank on one core, rank mod cores (default: yes)");
   add("--timeout", a.timeout, "TIME", "Longest wait for a rank (default: the option timeout)");

@@ -135,7 +135,7 @@ constexpr const char* facts_head = R"(
 
 Derived by the prover for 8 ranks, root 0; they decide which bits come out. *Rank order*: every
 element is added as ((0 + 1) + 2) + ... *One rounding*: a single op adds up all contributions, so
-16-bit floats are rounded once. *Uniform*: all chunks are added in the same way, so the bits do not
+narrow floats are rounded once. *Uniform*: all chunks are added in the same way, so the bits do not
 depend on the message's size. With every algorithm all ranks get the same bits, whatever the slices,
 lanes and timing.
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -20,9 +21,12 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
 template <class Narrow>
+using Bits = decltype(Narrow::bits);
+
+template <class Narrow>
 void expect_exact_widening(independent::Format format) {
-  for (unsigned pattern = 0; pattern <= 0xffffU; ++pattern) {
-    const float widened = to_float32(Narrow{static_cast<unsigned short>(pattern)});
+  for (unsigned pattern = 0; pattern < 2 * independent::sign_bit(format); ++pattern) {
+    const float widened = to_float32(Narrow{static_cast<Bits<Narrow>>(pattern)});
     const double expected = independent::decode(format, pattern);
     if (std::isnan(expected)) {
       EXPECT_TRUE(std::isnan(widened)) << std::hex << pattern;
@@ -39,6 +43,14 @@ TEST(Float16, WidensExactlyForAllPatterns) {
 
 TEST(Bfloat16, WidensExactlyForAllPatterns) {
   expect_exact_widening<bfloat16>(independent::bfloat16_format);
+}
+
+TEST(Float8E4m3, WidensExactlyForAllPatterns) {
+  expect_exact_widening<float8_e4m3>(independent::float8_e4m3_format);
+}
+
+TEST(Float8E5m2, WidensExactlyForAllPatterns) {
+  expect_exact_widening<float8_e5m2>(independent::float8_e5m2_format);
 }
 
 /// Around every value of the format and every midpoint between two of them, and anywhere.
@@ -65,6 +77,7 @@ void expect_nearest_even(Narrow (*narrow)(float), const independent::Encoder& en
   }
   check(infinity);
   check(std::numeric_limits<float>::max());
+  check(std::numeric_limits<float>::min());
   check(std::numeric_limits<float>::denorm_min());
   Random random(1);
   for (int i = 0; i < 200'000; ++i) {
@@ -82,7 +95,49 @@ TEST(Bfloat16, NarrowsToNearestTiesToEven) {
   expect_nearest_even<bfloat16>(&to_bfloat16, independent::bfloat16_encoder());
 }
 
-TEST(NarrowFloats, KeepNaNAndMakeItQuiet) {
+TEST(Float8E4m3, NarrowsToNearestTiesToEvenAndSaturates) {
+  expect_nearest_even<float8_e4m3>(&to_float8_e4m3, independent::float8_e4m3_encoder());
+  EXPECT_EQ(to_float8_e4m3(infinity).bits, 0x7e);  // 448
+  EXPECT_EQ(to_float8_e4m3(-464.5F).bits, 0xfe);
+  EXPECT_EQ(to_float8_e4m3(-0.0F).bits, 0x80);
+  EXPECT_EQ(to_float8_e4m3(0x1p-10F).bits, 0x00);  // half the smallest: to even
+  EXPECT_EQ(to_float8_e4m3(-0x1.8p-9F).bits, 0x82);
+}
+
+TEST(Float8E5m2, NarrowsToNearestTiesToEvenAndSaturates) {
+  expect_nearest_even<float8_e5m2>(&to_float8_e5m2, independent::float8_e5m2_encoder());
+  EXPECT_EQ(to_float8_e5m2(infinity).bits, 0x7b);  // 57344
+  EXPECT_EQ(to_float8_e5m2(-61440.5F).bits, 0xfb);
+  EXPECT_EQ(to_float8_e5m2(-0.0F).bits, 0x80);
+  EXPECT_EQ(to_float8_e5m2(0x1p-17F).bits, 0x00);
+  EXPECT_EQ(to_float8_e5m2(-0x1.8p-16F).bits, 0x82);
+}
+
+/// There and back: the same pattern, except that infinity saturates and there is one NaN.
+template <class Narrow>
+void expect_round_trip(Narrow (*narrow)(float), independent::Format format) {
+  for (unsigned pattern = 0; pattern < 256; ++pattern) {
+    const float widened = to_float32(Narrow{static_cast<unsigned char>(pattern)});
+    const unsigned last = independent::first_special(format) - 1;
+    const unsigned expected =
+        std::isnan(widened) ? 0x7fU : (pattern & 0x80U) | std::min(pattern & 0x7fU, last);
+    EXPECT_EQ(narrow(widened).bits, expected) << std::hex << pattern;
+  }
+}
+
+TEST(Float8, ComesBackFromFloat32ForAllPatterns) {
+  expect_round_trip<float8_e4m3>(&to_float8_e4m3, independent::float8_e4m3_format);
+  expect_round_trip<float8_e5m2>(&to_float8_e5m2, independent::float8_e5m2_format);
+}
+
+TEST(Float8, HasOneNaNOnceRounded) {
+  for (std::uint32_t bits : {0x7f800001U, 0x7fc00000U, 0x7fffffffU, 0xff800001U, 0xffffffffU}) {
+    EXPECT_EQ(to_float8_e4m3(from_bits<float>(bits)).bits, 0x7f) << std::hex << bits;
+    EXPECT_EQ(to_float8_e5m2(from_bits<float>(bits)).bits, 0x7f) << std::hex << bits;
+  }
+}
+
+TEST(Floats16Bit, KeepNaNAndMakeItQuiet) {
   for (std::uint32_t bits : {0x7f800001U, 0x7fc00000U, 0x7fffffffU, 0xff800001U, 0xffffffffU,
                              0x7f801000U, 0xff80ffffU}) {
     const unsigned half = to_float16(from_bits<float>(bits)).bits;

@@ -140,7 +140,7 @@ std::string describe(const Shape& shape, const Variant& variant, std::string_vie
 }
 
 bool is_copy(const Shape& shape, const Variant& variant) {
-  return shape.k == 1 && variant.raw_mask == 0 && !variant.all_raw &&
+  return shape.k == 1 && (variant.raw_mask & 1U) == 0 && !variant.all_raw &&
          !(variant.completes && variant.ranks > 1);
 }
 
@@ -232,6 +232,45 @@ TEST(Fold, UsesTheBestBuildOfTheMachine) {
   const Variant& sum = variants().front();
   EXPECT_EQ(arena.after(sum, false, [](const Fold& call) { fold(call); }),
             arena.after(sum, false, [](const Fold& call) { fold_with(fold_isa(), call); }));
+}
+
+TEST(ResolvedFold, ServesRunsOfAnyLengthAndPlace) {
+  for (std::string_view isa : available_fold_isas()) {
+    for (bool streaming : {false, true}) {
+      const auto kernel = resolve_fold_with(isa, {.k = 3,
+                                                  .m = 2,
+                                                  .type = ElementType::float16,
+                                                  .op = ReduceOp::premul_sum,
+                                                  .raw_mask = 0b101,
+                                                  .scalar = 2.75,
+                                                  .streaming = streaming});
+      for (std::size_t elements : {0, 1, 5, 300, 9000}) {
+        const Arena arena({ElementType::float16, 3, 2, elements, 2, Aliasing::first});
+        const Variant variant{.name = "", .op = ReduceOp::premul_sum, .raw_mask = 0b101};
+        const auto expected =
+            arena.after(variant, false, [](const Fold& fold) { reference_fold(fold); });
+        const auto got = arena.after(variant, false, [&](const Fold& fold) {
+          kernel(fold.sources.data(), fold.destinations.data(), fold.elements);
+        });
+        EXPECT_TRUE(arena.same(expected, got, false)) << isa << " " << elements;
+      }
+    }
+  }
+}
+
+TEST(ResolvedFold, IsWhatFoldDoes) {
+  const float a = 3;
+  const float b = 4;
+  float result = 0;
+  const std::byte* const sources[] = {reinterpret_cast<const std::byte*>(&a),
+                                      reinterpret_cast<const std::byte*>(&b)};
+  std::byte* const destinations[] = {reinterpret_cast<std::byte*>(&result)};
+  resolve_fold({.k = 2, .op = ReduceOp::avg, .completes = true, .ranks = 2})(sources, destinations,
+                                                                             1);
+  EXPECT_EQ(result, 3.5F);
+  EXPECT_THROW((void)resolve_fold({.k = 0}), Error);
+  EXPECT_THROW((void)resolve_fold({.m = 0}), Error);
+  EXPECT_THROW((void)resolve_fold({.op = ReduceOp::avg, .completes = true, .ranks = 0}), Error);
 }
 
 TEST(Fold, RefusesABuildThatThisMachineDoesNotHave) {

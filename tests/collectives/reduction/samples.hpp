@@ -38,6 +38,10 @@ inline Layout layout_of(ElementType type) {
       return {5, 10};
     case ElementType::bfloat16:
       return {8, 7};
+    case ElementType::float8_e4m3:
+      return {4, 3};
+    case ElementType::float8_e5m2:
+      return {5, 2};
     case ElementType::float32:
       return {8, 23};
     default:
@@ -47,6 +51,7 @@ inline Layout layout_of(ElementType type) {
 
 inline bool is_nan(ElementType type, std::uint64_t bits) {
   if (!is_floating(type)) return false;
+  if (type == ElementType::float8_e4m3) return (bits & 0x7fU) == 0x7fU;
   const Layout layout = layout_of(type);
   const std::uint64_t infinity = ((std::uint64_t{1} << layout.exponent_bits) - 1)
                                  << layout.fraction_bits;
@@ -55,7 +60,8 @@ inline bool is_nan(ElementType type, std::uint64_t bits) {
 }
 
 /// Bits of one element. Floats: a quarter special (zeros, infinities, NaNs quiet and signalling,
-/// subnormals, extremes), half near 1 so that sums round, the rest any bits. Integers: a quarter
+/// subnormals, extremes; E4M3 has no infinities: large numbers instead), half near 1 so that sums
+/// round, the rest any bits. Integers: a quarter
 /// extremes, the rest any bits.
 inline std::uint64_t sample_bits(ElementType type, Random& random) {
   const std::uint64_t kind = random() % 8;
@@ -81,8 +87,10 @@ inline std::uint64_t sample_bits(ElementType type, Random& random) {
                                       1,
                                       fraction,      // largest subnormal
                                       fraction + 1,  // smallest normal
-                                      infinity - 1};
-    return signs | specials[(any & 0xffff) % 9];
+                                      infinity - 1,
+                                      sign - 1,   // all ones: a NaN, and E4M3's only one
+                                      sign - 2};  // E4M3: its largest
+    return signs | specials[(any & 0xffff) % 11];
   }
   if (kind < 6) return signs | (one + ((any & 3) << layout.fraction_bits)) | (any & fraction);
   return any;

@@ -11,9 +11,9 @@ namespace ringside {
 namespace {
 
 TEST(ElementTypes, HaveTheirSizeAndNature) {
-  const std::vector<std::size_t> bytes = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2};
-  const std::vector<bool> floating = {false, false, false, false, false,
-                                      false, true,  true,  true,  true};
+  const std::vector<std::size_t> bytes = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
+  const std::vector<bool> floating = {false, false, false, false, false, false,
+                                      true,  true,  true,  true,  true,  true};
   ASSERT_EQ(all_element_types.size(), bytes.size());
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     EXPECT_EQ(size_of(all_element_types[i]), bytes[i]) << to_string(all_element_types[i]);
@@ -22,8 +22,9 @@ TEST(ElementTypes, HaveTheirSizeAndNature) {
 }
 
 TEST(ElementTypes, AreListedInTheOrderAndWithTheNamesOfNcclTests) {
-  const std::vector<std::string> names = {"int8",   "uint8", "int32", "uint32", "int64",
-                                          "uint64", "half",  "float", "double", "bfloat16"};
+  const std::vector<std::string> names = {"int8",   "uint8",    "int32",  "uint32",
+                                          "int64",  "uint64",   "half",   "float",
+                                          "double", "bfloat16", "f8e4m3", "f8e5m2"};
   ASSERT_EQ(all_element_types.size(), names.size());
   for (std::size_t i = 0; i < names.size(); ++i)
     EXPECT_EQ(nccl_tests_name(all_element_types[i]), names[i]);
@@ -48,7 +49,8 @@ TEST(Names, AreReadBackInBothForms) {
 }
 
 TEST(Names, ThatDoNotExistAreNothing) {
-  for (const char* name : {"", "float3", "float32 ", "Float", "all", "int16", "sum"})
+  for (const char* name :
+       {"", "float3", "float32 ", "Float", "all", "int16", "sum", "float8", "e4m3"})
     EXPECT_EQ(parse_element_type(name), std::nullopt) << name;
   for (const char* name : {"", "SUM", "sums", "premul", "float"})
     EXPECT_EQ(parse_reduce_op(name), std::nullopt) << name;
