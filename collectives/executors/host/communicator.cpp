@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -104,15 +106,17 @@ void HostCommunicator::publish(const Call& call, const Prepared& prepared) {
 }
 
 void HostCommunicator::await_entries(const Call& call, const WaitPolicy& policy) {
+  if (policy.crowded) note_seat();
   // Not the own entry: its line belongs to the peers now, and reading it would take it from them.
   for (int peer = 0; peer < size(); ++peer)
-    if (peer != rank_ && !spin_until([&] { return entered(peer); }, policy))
+    if (peer != rank_ && !spin_until([&] { return entered(peer); }, spins_for(peer, policy)))
       return await_late_entries(call, policy);
 }
 
 void HostCommunicator::await_late_entries(const Call& call, const WaitPolicy& policy) {
   Backoff backoff(policy);  // one limit for all of them
   for (int peer = 0; peer < size(); ++peer) {
+    if (spin_until([&] { return entered(peer); }, spins_for(peer, policy))) continue;
     bool gone = false;
     const auto come_or_gone = [&] {
       if (entered(peer)) return true;
@@ -125,6 +129,13 @@ void HostCommunicator::await_late_entries(const Call& call, const WaitPolicy& po
     if (result == WaitResult::timed_out || gone)
       fail_unless_complete(call, policy, gone ? peer : -1);
   }
+}
+
+void HostCommunicator::note_seat() {
+  const int cpu = sched_getcpu();
+  if (cpu == cpu_) return;
+  cpu_ = cpu;
+  shared_->cpu_of(rank_).store(cpu, std::memory_order_relaxed);
 }
 
 void HostCommunicator::fail_unless_complete(const Call& call, const WaitPolicy& policy, int gone) {
@@ -274,7 +285,9 @@ void HostCommunicator::run_lanes(const Call& call, const Program& program,
     return false;
   };
   while (any_left()) {
-    const auto result = wait_until(advance, policy, shared_->failure().flag());
+    if (spin_until(advance, policy.spins)) continue;
+    Backoff backoff(policy);
+    const auto result = back_off_until(advance, backoff, shared_->failure().flag());
     if (result == WaitResult::ready) continue;
     if (result == WaitResult::failed) give_up();
     for (std::size_t lane = 0; lane < program.lanes.size(); ++lane) {
@@ -324,7 +337,11 @@ const BoundWait* HostCommunicator::first_unreached(const Program& program, const
 
 void HostCommunicator::await(const BoundWait& wait, const Call& call, const Program& program,
                              const WaitPolicy& policy) {
-  const auto result = wait_until([&] { return reached(wait); }, policy, shared_->failure().flag());
+  const auto ready = [&] { return reached(wait); };
+  const int peer = static_cast<int>(wait.stream) / lanes_;
+  if (spin_until(ready, spins_for(peer, policy))) return;
+  Backoff backoff(policy);
+  const auto result = back_off_until(ready, backoff, shared_->failure().flag());
   if (result == WaitResult::ready) return;
   if (result == WaitResult::failed) give_up();
   fail_waiting_for(wait, call, program, policy);

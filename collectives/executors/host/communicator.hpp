@@ -49,6 +49,14 @@ class HostCommunicator final : public Communicator::Implementation {
   [[nodiscard]] bool entered(int rank) const {
     return shared_->entry(rank, call_).call.load(std::memory_order_acquire) == call_;
   }
+  /// Tells the peers which core this rank is on, if it has changed.
+  void note_seat();
+  /// A rank that shares this core cannot come while it is spun for.
+  [[nodiscard]] Spins spins_for(int peer, const WaitPolicy& policy) const {
+    const bool shares =
+        policy.crowded && shared_->cpu_of(peer).load(std::memory_order_relaxed) == cpu_;
+    return shares ? Spins{} : policy.spins;
+  }
   /// `gone`: a rank that has returned without entering, or -1.
   void fail_unless_complete(const Call& call, const WaitPolicy& policy, int gone);
   /// The placement of the call; throws if the ranks made different calls.
@@ -84,6 +92,7 @@ class HostCommunicator final : public Communicator::Implementation {
   PreparedCalls prepared_calls_;
   std::uint64_t call_;  // number of the call under way
   int lanes_ = 1;       // of its plan
+  int cpu_ = -1;        // where crowded: the core that this rank was last seen on
 
   std::array<std::uint64_t, 2> published_ = {};  // digest of the signature in either entry
   std::vector<std::byte*> bases_;                // by base_index

@@ -32,6 +32,7 @@ Shared::Shared(int ranks, PlanCache& plans)
       entries_(static_cast<std::size_t>(ranks)),
       progress_(static_cast<std::size_t>(ranks) * most_lanes),
       busy_(static_cast<std::size_t>(ranks)),
+      seats_(static_cast<std::size_t>(ranks)),
       scratch_(static_cast<std::size_t>(ranks)),
       gone_(static_cast<std::size_t>(ranks)) {}
 

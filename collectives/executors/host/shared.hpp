@@ -61,6 +61,11 @@ struct alignas(line) Progress {
   return static_cast<std::int64_t>(done - target) >= 0;
 }
 
+/// The core that a rank was last seen on, or -1. Changes rarely, so reading it costs nothing.
+struct alignas(line) Seat {
+  std::atomic<int> cpu{-1};
+};
+
 /// The call in whose ops a rank is, or 0: while it is, it may touch its peers' buffers.
 struct alignas(line) Busy {
   std::atomic<std::uint64_t> call{0};
@@ -110,6 +115,10 @@ class Shared {
     return busy_[static_cast<std::size_t>(rank)].call;
   }
 
+  [[nodiscard]] std::atomic<int>& cpu_of(int rank) {
+    return seats_[static_cast<std::size_t>(rank)].cpu;
+  }
+
   /// Moves all streams of a rank up to the beginning of a call; to be called by that rank, before
   /// it enters.
   void move_up(int rank, std::uint64_t call);
@@ -130,6 +139,7 @@ class Shared {
   std::vector<std::array<Entry, 2>> entries_;
   std::vector<Progress> progress_;
   std::vector<Busy> busy_;
+  std::vector<Seat> seats_;
   std::vector<std::array<std::vector<std::byte>, 2>> scratch_;
   std::vector<std::atomic<bool>> gone_;
 };

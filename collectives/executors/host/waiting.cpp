@@ -13,12 +13,10 @@ namespace {
 
 // Some hundred nanoseconds: a line from another core's cache. A pause is as long as a tenth of that
 // (measured: an exchange of 8 bytes takes 0.8 of the time that it takes with a pause a poll).
-constexpr int polls_with_a_core_each = 300;
+constexpr int polls = 300;
 // About 50 us at 25 ns a pause (measured on a 2-core virtual machine, where waking a sleeping
 // thread costs 20 to 30 us): longer than the waits inside a small collective.
-constexpr int spins_with_a_core_each = 2000;
-// Where ranks share cores the rank waited for may need this very core.
-constexpr int spins_oversubscribed = 4;
+constexpr int pauses_with_a_core_each = 2000;
 
 constexpr Seconds shortest_sleep{20e-6};
 constexpr Seconds longest_sleep{1e-3};
@@ -29,10 +27,9 @@ constexpr double sleep_share = 1.0 / 16;
 WaitPolicy WaitPolicy::for_threads(int ranks) {
   WaitPolicy policy;
   const auto spin = option<std::optional<std::int64_t>>("spin");
-  policy.spins = spin                           ? static_cast<int>(*spin)
-                 : ranks <= allowed_cpu_count() ? spins_with_a_core_each
-                                                : spins_oversubscribed;
-  policy.polls = policy.spins > polls_with_a_core_each ? polls_with_a_core_each : 0;
+  policy.crowded = ranks > allowed_cpu_count();
+  policy.spins = {polls, policy.crowded ? 0 : pauses_with_a_core_each};
+  if (spin) policy.spins = {std::min(static_cast<int>(*spin), polls), static_cast<int>(*spin)};
   policy.sleep_after = option<Seconds>("sleep_after");
   policy.limit = option<Seconds>("timeout");
   return policy;

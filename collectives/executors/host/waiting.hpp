@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// How a rank waits for another: it spins where every rank has a core, then yields, then sleeps.
+/// How a rank waits for another: it spins unless they share a core, then yields, then sleeps.
 ///
 /// Sleeping is by time, not by being woken: a waker would have to look for sleepers after every op,
 /// which costs the fast path a full fence. A sleep lasts a sixteenth of the wait so far (at least
@@ -15,9 +15,16 @@
 
 namespace ringside::host {
 
+/// What is done before the core is given away.
+struct Spins {
+  int polls = 0;   ///< polls on end
+  int pauses = 0;  ///< then polls with a pause each
+};
+
 struct WaitPolicy {
-  int polls = 0;                ///< polls on end, without a pause
-  int spins = 0;                ///< then polls with a pause each, before the first yield
+  Spins spins;
+  /// More threads than cores: the one that is waited for may need this very core.
+  bool crowded = false;
   Seconds sleep_after{100e-6};  ///< yields until then
   Seconds limit{300};
 
@@ -40,12 +47,12 @@ class Backoff {
   std::optional<Stopwatch> since_;
 };
 
-/// Polls `ready()` as the policy says before it gives its core away; true as soon as it is true.
+/// Polls `ready()`, at least once; true as soon as it is true.
 template <class Ready>
-[[nodiscard]] inline bool spin_until(Ready&& ready, const WaitPolicy& policy) {
-  for (int i = 0; i <= policy.polls; ++i)
+[[nodiscard]] inline bool spin_until(Ready&& ready, Spins spins) {
+  for (int i = 0; i <= spins.polls; ++i)
     if (ready()) return true;
-  for (int i = 0; i < policy.spins; ++i) {
+  for (int i = 0; i < spins.pauses; ++i) {
     cpu_relax();
     if (ready()) return true;
   }
@@ -60,14 +67,6 @@ WaitResult back_off_until(Ready&& ready, Backoff& backoff, const std::atomic<boo
     if (!backoff.pause()) return ready() ? WaitResult::ready : WaitResult::timed_out;
   }
   return WaitResult::ready;
-}
-
-/// The whole wait: spins, then backs off.
-template <class Ready>
-WaitResult wait_until(Ready&& ready, const WaitPolicy& policy, const std::atomic<bool>& failed) {
-  if (spin_until(ready, policy)) return WaitResult::ready;
-  Backoff backoff(policy);
-  return back_off_until(ready, backoff, failed);
 }
 
 }  // namespace ringside::host
