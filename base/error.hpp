@@ -2,6 +2,7 @@
 /// The one exception class of Ringside, and the codes by which programs tell errors apart.
 #pragma once
 
+#include <exception>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -47,5 +48,17 @@ class Error : public std::runtime_error {
   ErrorCode code_;
   std::optional<int> rank_, peer_, step_;
 };
+
+/// What `body` throws, as a value that can be kept and handed to another thread, or nothing. The
+/// caller's is the only reference to it.
+template <class Body>
+[[nodiscard]] std::exception_ptr exception_of(Body&& body) {
+  try {
+    body();
+  } catch (...) {
+    return std::current_exception();
+  }
+  return nullptr;
+}
 
 }  // namespace ringside

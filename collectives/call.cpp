@@ -100,11 +100,9 @@ void check_present(const Arguments& arguments, const void* buffer, std::size_t b
                         : "input and output overlap without being in place");
 }
 
-bool overlap(const std::byte* input, std::size_t input_bytes, const std::byte* output,
-             std::size_t output_bytes) {
+bool overlap(const std::byte* a, std::size_t a_bytes, const std::byte* b, std::size_t b_bytes) {
   const std::less<const std::byte*> before;
-  return input_bytes > 0 && output_bytes > 0 && before(input, output + output_bytes) &&
-         before(output, input + input_bytes);
+  return a_bytes > 0 && b_bytes > 0 && before(a, b + b_bytes) && before(b, a + a_bytes);
 }
 
 /// The placement, by the address of the shared block; refuses buffers that overlap otherwise.
@@ -184,6 +182,32 @@ Call checked_call(const Arguments& arguments, int rank, int ranks, const CallOpt
   else
     check_thoroughly(arguments, rank, ranks, call);
   return call;
+}
+
+void check_message(const Message& message, int ranks) {
+  const auto refuse_message = [&](const std::string& why) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{}: {}",
+                            message.direction == Message::Direction::send ? "send" : "recv", why));
+  };
+  if (message.direction != Message::Direction::send &&
+      message.direction != Message::Direction::receive)
+    throw Error(ErrorCode::invalid_argument, "a message of an unknown direction");
+  if (message.peer < 0 || message.peer >= ranks)
+    refuse_message(
+        fmt::format("its peer {} is not a rank: there are {} ranks", message.peer, ranks));
+  if (!is_one_of(message.type, all_element_types)) refuse_message("an unknown type");
+  if (message.elements > std::numeric_limits<std::ptrdiff_t>::max() / size_of(message.type))
+    refuse_message(fmt::format("{} elements: more than memory can hold", message.elements));
+  if (message.elements > 0 && message.data == nullptr)
+    refuse_message(fmt::format("a null buffer for {} elements", message.elements));
+}
+
+bool may_go_together(const Message& a, const Message& b) {
+  using Direction = Message::Direction;
+  if (a.direction == Direction::send && b.direction == Direction::send) return true;
+  return !overlap(static_cast<const std::byte*>(a.data), a.elements * size_of(a.type),
+                  static_cast<const std::byte*>(b.data), b.elements * size_of(b.type));
 }
 
 bool placement_may_differ(const Call& call, int ranks) {

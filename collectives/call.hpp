@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -44,6 +46,13 @@ struct Call {
 [[nodiscard]] Call checked_call(const Arguments& arguments, int rank, int ranks,
                                 const CallOptions& options);
 
+/// Checks one end of a transfer. Throws Error(invalid_argument).
+void check_message(const Message& message, int ranks);
+
+/// Whether two messages of a rank may be under way at once: not if one is received where the other
+/// lies.
+[[nodiscard]] bool may_go_together(const Message& a, const Message& b);
+
 /// Whether ranks of such a call may differ in placement, some of them having no say: what is agreed
 /// on must then not depend on the placement. The same on all ranks.
 [[nodiscard]] bool placement_may_differ(const Call& call, int ranks);
@@ -65,6 +74,22 @@ class Communicator::Implementation {
   [[nodiscard]] virtual std::string spec_for(const Request& request, std::size_t bytes,
                                              const CallOptions& options) const = 0;
   virtual void abort(const std::string& why) = 0;
+
+  /// Messages go on side by side, those of a pair of ranks and a direction in the order in which
+  /// they were added. `over` is told, once, when nobody will touch the message's buffer any more:
+  /// nothing, or the error. It must not throw.
+  using Over = std::function<void(std::exception_ptr)>;
+  virtual void add_message(const Message& message, const CallOptions& options, Over over) = 0;
+  /// Works on the messages until all are over (true), or `more()` says that others may be added
+  /// (false). No call is run in the meantime.
+  virtual bool work_on_messages(const std::function<bool()>& more) = 0;
+
+  /// This rank's end of the communicator of all ranks that give the same color, which is not
+  /// negative, or is `no_color`: nothing. A call like any other.
+  [[nodiscard]] virtual std::unique_ptr<Implementation> split(int color, int key) = 0;
+
+  /// So many threads more (or fewer) of this rank want a core. Callable from any thread.
+  virtual void count_threads(int more) = 0;
 };
 
 }  // namespace ringside

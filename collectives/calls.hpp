@@ -224,8 +224,10 @@ class Calls {
   }
 
   /// Transfers between two ranks: matched by pair, in the order of the calls; both ends must agree
-  /// on length and type (else both get `mismatch`). `send` returns when the data have been taken.
-  /// Two ranks that send to each other group the calls (group.hpp) or use the asynchronous form.
+  /// on length and type (else both get `mismatch`, and the communicator works on). `send` returns
+  /// when the data have been taken. Two ranks that send to each other group the calls (group.hpp)
+  /// or use the asynchronous form, in any order. A message to oneself needs a group. Of the options
+  /// only the time limit matters.
   Result send(const void* data, std::size_t elements, ElementType type, int to,
               const CallOptions& options = {}) {
     return self().submit(

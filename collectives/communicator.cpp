@@ -1,17 +1,39 @@
 // SPDX-License-Identifier: MIT
 #include "ringside/collectives/communicator.hpp"
 
+#include <fmt/format.h>
+
+#include <utility>
+
 #include "ringside/collectives/algorithm.hpp"
 #include "ringside/collectives/call.hpp"
+#include "ringside/collectives/call_queue.hpp"
+#include "ringside/collectives/group_notes.hpp"
 
 namespace ringside {
 
 struct Communicator::State {
+  explicit State(std::unique_ptr<Implementation> backend)
+      : implementation(std::move(backend)), queue(*implementation) {}
   std::unique_ptr<Implementation> implementation;
+  CallQueue queue;
 };
 
+namespace {
+
+[[nodiscard]] bool in_group() { return detail::open_groups > 0; }
+
+/// A rank that waits for itself waits for ever.
+void refuse_to_oneself(const Message& message, int rank) {
+  if (message.peer == rank)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("rank {}: a message to oneself needs a group of send and recv", rank));
+}
+
+}  // namespace
+
 Communicator::Communicator(std::unique_ptr<Implementation> implementation)
-    : state_(std::make_unique<State>(State{std::move(implementation)})) {}
+    : state_(std::make_shared<State>(std::move(implementation))) {}
 Communicator::Communicator(Communicator&&) noexcept = default;
 Communicator& Communicator::operator=(Communicator&&) noexcept = default;
 Communicator::~Communicator() = default;
@@ -19,10 +41,51 @@ Communicator::~Communicator() = default;
 int Communicator::rank() const { return state_->implementation->rank(); }
 int Communicator::size() const { return state_->implementation->size(); }
 
+// --- blocking ------------------------------------------------------------------------------------
+
 void Communicator::submit(const Arguments& arguments, const CallOptions& options) {
   Implementation& implementation = *state_->implementation;
-  implementation.run(
-      checked_call(arguments, implementation.rank(), implementation.size(), options));
+  const Call call = checked_call(arguments, implementation.rank(), implementation.size(), options);
+  if (in_group()) {
+    note(std::make_shared<Handle::State>(call), true);
+    return;
+  }
+  state_->queue.drain();
+  implementation.run(call);
+}
+
+void Communicator::submit(const Message& message, const CallOptions& options) {
+  Implementation& implementation = *state_->implementation;
+  check_message(message, implementation.size());
+  if (in_group()) {
+    note(std::make_shared<Handle::State>(message, options), true);
+    return;
+  }
+  refuse_to_oneself(message, implementation.rank());
+  if (!state_->queue.idle()) {
+    // Beside the messages that are under way: the peer may wait for this one before it takes them.
+    const auto call = std::make_shared<Handle::State>(message, options);
+    state_->queue.push(std::span(&call, 1));
+    call->await();
+    if (call->error()) std::rethrow_exception(call->error());
+    return;
+  }
+  std::exception_ptr error;
+  implementation.add_message(message, options,
+                             [&error](std::exception_ptr told) { error = std::move(told); });
+  implementation.work_on_messages([] { return false; });
+  if (error) std::rethrow_exception(error);
+}
+
+std::optional<Communicator> Communicator::split(int color, int key) {
+  if (in_group()) throw Error(ErrorCode::invalid_argument, "split: not in a group");
+  if (color < 0 && color != no_color)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("split: the color {} is negative and not no_color", color));
+  state_->queue.drain();
+  auto part = state_->implementation->split(color, key);
+  if (!part) return std::nullopt;
+  return Communicator(std::move(part));
 }
 
 std::string Communicator::algorithm_for(Collective collective, std::size_t bytes, bool in_place,
@@ -33,5 +96,31 @@ std::string Communicator::algorithm_for(Collective collective, std::size_t bytes
 }
 
 void Communicator::abort(const std::string& why) { state_->implementation->abort(why); }
+
+// --- asynchronous --------------------------------------------------------------------------------
+
+void Communicator::note(std::shared_ptr<Handle::State> call, bool blocking) {
+  detail::note_in_group(std::shared_ptr<CallQueue>(state_, &state_->queue), std::move(call),
+                        blocking);
+}
+
+Handle Communicator::submit_async(std::shared_ptr<Handle::State> call) {
+  if (in_group())
+    note(call, false);
+  else
+    state_->queue.push(std::span(&call, 1));
+  return Handle(std::move(call));
+}
+
+Handle AsyncCalls::submit(const Arguments& arguments, const CallOptions& options) {
+  return communicator_->submit_async(
+      std::make_shared<Handle::State>(checked_call(arguments, rank(), size(), options)));
+}
+
+Handle AsyncCalls::submit(const Message& message, const CallOptions& options) {
+  check_message(message, size());
+  if (!in_group()) refuse_to_oneself(message, rank());
+  return communicator_->submit_async(std::make_shared<Handle::State>(message, options));
+}
 
 }  // namespace ringside

@@ -19,14 +19,17 @@ class AsyncCalls;
 /// returns when this rank's output is complete and nobody will touch this rank's buffers any more,
 /// so they may be reused at once.
 ///
-/// Used by one thread at a time. Asynchronous calls made before a blocking one run before it.
+/// Used by one thread at a time; different communicators of a rank may be used by different
+/// threads. Asynchronous calls made before a blocking one run before it. Must not outlive its
+/// World.
 class Communicator : public Calls<Communicator, void> {
  public:
   class Implementation;  ///< one per backend
   explicit Communicator(std::unique_ptr<Implementation> implementation);
   Communicator(Communicator&&) noexcept;
   Communicator& operator=(Communicator&&) noexcept;
-  /// Waits for the asynchronous calls that are still outstanding.
+  /// Waits for the asynchronous calls that are still outstanding. Calls in a group that is still
+  /// open have not begun; they run when it ends.
   ~Communicator();
 
   [[nodiscard]] int rank() const;
@@ -38,9 +41,10 @@ class Communicator : public Calls<Communicator, void> {
   void submit(const Arguments& arguments, const CallOptions& options);
   void submit(const Message& message, const CallOptions& options);
 
-  /// Called by all ranks: the ranks that give the same `color` become a communicator of their own,
-  /// ranked by (key, rank here). Nothing for a rank that gives `no_color`. A failure of either
-  /// leaves the other alone. Errors as of any call.
+  /// Called by all ranks: the ranks that give the same `color` (not negative) become a communicator
+  /// of their own, ranked by (key, rank here). Nothing for a rank that gives `no_color`. A failure
+  /// of either leaves the other alone, but a rank whose body has ended is missing in both. Errors
+  /// as of any call; Error(invalid_argument) in a group.
   static constexpr int no_color = -1;
   [[nodiscard]] std::optional<Communicator> split(int color, int key = 0);
 
@@ -54,14 +58,22 @@ class Communicator : public Calls<Communicator, void> {
 
  private:
   friend class AsyncCalls;
+  void note(std::shared_ptr<Handle::State> call, bool blocking);
+  Handle submit_async(std::shared_ptr<Handle::State> call);
+
   struct State;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;  // shared with groups that have calls on it
 };
 
 /// The asynchronous form of a communicator's calls. They run in the order in which they were made,
-/// on one thread per rank and communicator, which the first of them starts. Arguments are checked
-/// at once; buffers belong to the call until its handle has been waited for. Refers to the
-/// communicator.
+/// on one thread per rank and communicator, which the first of them starts; messages that follow
+/// one another, with no collective in between, go on side by side unless they touch the same
+/// memory. Arguments are checked and copied at once (the spec string when the call runs: that error
+/// comes with `wait`); buffers belong to the call until its handle has been waited for. Refers to
+/// the communicator.
+///
+/// Error(io) if no thread can be started. After a failure of the communicator, handles of calls
+/// under way throw its cause, all others `failed` with that cause.
 class AsyncCalls : public Calls<AsyncCalls, Handle> {
  public:
   explicit AsyncCalls(Communicator& communicator) : communicator_(&communicator) {}

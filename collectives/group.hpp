@@ -9,10 +9,15 @@ namespace ringside {
 /// Runs `body` on this thread. Calls that it makes, blocking or not, on whatever communicators, are
 /// noted and start when the outermost group ends; `grouped` then returns when the blocking ones are
 /// over. So two ranks may send to each other, and ranks may call different communicators in a
-/// different order. Calls on one communicator keep their order.
+/// different order. Calls on one communicator keep their order, but messages with no collective
+/// between them go on side by side. Buffers belong to the group until it has ended.
 ///
-/// Groups nest. If `body` throws, nothing that was noted runs: handles of asynchronous calls throw
-/// `aborted`. If calls fail, the first error is thrown once all are over.
+/// Groups nest; an inner group is part of the outer one. If `body` throws, nothing that was noted
+/// runs: handles of asynchronous calls throw `aborted`. If blocking calls fail, the first error is
+/// thrown once all are over.
+///
+/// Error(invalid_argument), and nothing runs: messages that go on side by side, of which one is
+/// received where another lies; or more sends to oneself than receives from oneself, or fewer.
 void grouped(const std::function<void()>& body);
 
 /// The same in two halves, for code that cannot pass a function (the C interface).

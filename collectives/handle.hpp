@@ -8,7 +8,8 @@ namespace ringside {
 
 /// An asynchronous call under way. May be waited for and destroyed on any thread, also after its
 /// communicator. A destructor waits (the buffers are the caller's to reuse) and drops an error;
-/// `wait` tells it.
+/// `wait` tells it. In an open group, where the call cannot begin, a destructor leaves the waiting,
+/// and the error, to the end of the group.
 class Handle {
  public:
   class State;  ///< of the call, shared with who runs it

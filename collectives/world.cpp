@@ -5,12 +5,15 @@
 
 #include <exception>
 #include <mutex>
+#include <numeric>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/threads.hpp"
 #include "ringside/collectives/executors/host/communicator.hpp"
+#include "ringside/collectives/executors/host/job.hpp"
 #include "ringside/collectives/executors/host/shared.hpp"
 #include "ringside/collectives/plan_cache.hpp"
 #include "ringside/collectives/prover.hpp"
@@ -40,25 +43,34 @@ class World::Implementation {
   [[nodiscard]] int size() const { return ranks_; }
 
   void run(const std::function<void(Communicator&)>& body) {
-    const auto shared = std::make_shared<host::Shared>(ranks_, plans_);
+    const auto job = std::make_shared<host::Job>(ranks_);
+    std::vector<int> members(static_cast<std::size_t>(ranks_));
+    std::iota(members.begin(), members.end(), 0);
+    const auto shared = std::make_shared<host::Shared>(members, plans_, job);
+    job->add(shared);
     std::mutex mutex;
     std::exception_ptr first;
 
     const auto run_rank = [&](int rank) {
       name_current_thread(fmt::format("rank {}", rank));
-      try {
-        Communicator communicator(std::make_unique<host::HostCommunicator>(shared, rank));
-        body(communicator);
-      } catch (...) {
-        const auto exception = std::current_exception();
+      // Its communicator goes, and thereby waits for what is outstanding, before the rank has
+      // ended; but after a failure nobody shall wait for it any more.
+      std::optional<Communicator> communicator;
+      std::optional<Error> why;
+      if (auto exception = exception_of([&] {
+            communicator.emplace(std::make_unique<host::HostCommunicator>(shared, rank));
+            body(*communicator);
+          })) {
+        why.emplace(ErrorCode::aborted,
+                    fmt::format("rank {} ended with: {}", rank, words_of(exception)));
         {
           const std::lock_guard lock(mutex);
-          if (!first) first = exception;
+          if (!first) first = std::move(exception);
         }
-        shared->failure().set(Error(
-            ErrorCode::aborted, fmt::format("rank {} ended with: {}", rank, words_of(exception))));
+        job->ended(rank, why);
       }
-      shared->set_gone(rank);
+      communicator.reset();
+      if (!why) job->ended(rank, why);
     };
 
     std::vector<std::jthread> threads;
@@ -68,7 +80,8 @@ class World::Implementation {
     } catch (const std::exception& error) {
       const Error cause(ErrorCode::io, fmt::format("cannot start a thread for rank {}: {}",
                                                    threads.size(), error.what()));
-      shared->failure().set(cause);
+      for (int rank = static_cast<int>(threads.size()); rank < ranks_; ++rank)
+        job->ended(rank, cause);
       threads.clear();  // joins
       throw cause;
     }

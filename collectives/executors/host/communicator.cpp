@@ -34,7 +34,8 @@ HostCommunicator::HostCommunicator(std::shared_ptr<Shared> shared, int rank,
       default_spec_(option<std::string>("algorithm")),
       preparation_{rank, shared_->ranks(), option<std::uint64_t>("inline"), {}},
       call_(calls_before),
-      bases_(static_cast<std::size_t>(shared_->ranks()) * 3) {
+      bases_(static_cast<std::size_t>(shared_->ranks()) * 3),
+      messages_(*shared_, rank) {
   (void)fold_isa();  // an option that cannot be used shows here, not in the middle of a call
   shared_->move_up(rank_, call_);
 }
@@ -42,6 +43,7 @@ HostCommunicator::HostCommunicator(std::shared_ptr<Shared> shared, int rank,
 void HostCommunicator::run(const Call& call) {
   shared_->failure().throw_if_set(rank_);
   const Prepared& prepared = this->prepared(call);
+  shared_->job().adapt(policy_);
   WaitPolicy own_policy;
   if (call.options->timeout) {
     own_policy = policy_;
@@ -65,6 +67,14 @@ std::string HostCommunicator::spec_for(const Request& request, std::size_t bytes
 
 void HostCommunicator::abort(const std::string& why) {
   shared_->failure().set(Error(ErrorCode::aborted, fmt::format("aborted: {}", why)));
+}
+
+void HostCommunicator::add_message(const Message& message, const CallOptions& options, Over over) {
+  messages_.add(message, options.timeout.value_or(policy_.limit), std::move(over));
+}
+
+bool HostCommunicator::work_on_messages(const std::function<bool()>& more) {
+  return messages_.work(policy_, more);
 }
 
 const Prepared& HostCommunicator::prepared(const Call& call) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "ringside/collectives/call.hpp"
+#include "ringside/collectives/executors/host/messages.hpp"
 #include "ringside/collectives/executors/host/prepared.hpp"
 #include "ringside/collectives/executors/host/program.hpp"
 #include "ringside/collectives/executors/host/shared.hpp"
@@ -34,6 +35,10 @@ class HostCommunicator final : public Communicator::Implementation {
   [[nodiscard]] std::string spec_for(const Request& request, std::size_t bytes,
                                      const CallOptions& options) const override;
   void abort(const std::string& why) override;
+  void add_message(const Message& message, const CallOptions& options, Over over) override;
+  bool work_on_messages(const std::function<bool()>& more) override;
+  void count_threads(int more) override { shared_->job().count_threads(more); }
+  [[nodiscard]] std::unique_ptr<Implementation> split(int color, int key) override;
 
  private:
   /// What the call or, where it says nothing, the option `algorithm` names; perhaps `auto`.
@@ -99,6 +104,7 @@ class HostCommunicator final : public Communicator::Implementation {
   std::vector<const std::byte*> sources_;
   std::vector<std::byte*> destinations_;
   std::vector<std::uint32_t> next_step_;  // per lane
+  Messages messages_;
 };
 
 }  // namespace ringside::host

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+#include <utility>
+
 namespace ringside::host {
 
 void Failure::set(const Error& cause) {
@@ -26,15 +29,46 @@ void Failure::throw_if_set(int rank) const {
   throw error.at_rank(rank);
 }
 
+namespace {
+
+std::vector<int> first_numbers(int count) {
+  std::vector<int> numbers(static_cast<std::size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
+
+}  // namespace
+
 Shared::Shared(int ranks, PlanCache& plans)
-    : ranks_(ranks),
+    : Shared(first_numbers(ranks), plans, std::make_shared<Job>(ranks)) {}
+
+Shared::Shared(std::vector<int> members, PlanCache& plans, std::shared_ptr<Job> job)
+    : ranks_(static_cast<int>(members.size())),
       plans_(plans),
-      entries_(static_cast<std::size_t>(ranks)),
-      progress_(static_cast<std::size_t>(ranks) * most_lanes),
-      busy_(static_cast<std::size_t>(ranks)),
-      seats_(static_cast<std::size_t>(ranks)),
-      scratch_(static_cast<std::size_t>(ranks)),
-      gone_(static_cast<std::size_t>(ranks)) {}
+      job_(std::move(job)),
+      members_(std::move(members)),
+      mailboxes_(members_.size()),
+      entries_(members_.size()),
+      progress_(members_.size() * most_lanes),
+      busy_(members_.size()),
+      seats_(members_.size()),
+      scratch_(members_.size()),
+      gone_(members_.size()) {}
+
+std::shared_ptr<Shared> Shared::child(std::uint64_t split, const std::vector<int>& ranks) {
+  const std::lock_guard lock(children_mutex_);
+  const std::pair key(split, ranks.front());
+  Child& child = children_[key];
+  if (!child.shared) {
+    std::vector<int> members;
+    for (const int rank : ranks) members.push_back(members_[static_cast<std::size_t>(rank)]);
+    child.shared = std::make_shared<Shared>(std::move(members), plans_, job_);
+    job_->add(child.shared);
+  }
+  auto shared = child.shared;
+  if (++child.fetched == ranks.size()) children_.erase(key);
+  return shared;
+}
 
 void Shared::move_up(int rank, std::uint64_t call) {
   for (int lane = 0; lane < most_lanes; ++lane)

@@ -10,12 +10,16 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "ringside/base/error.hpp"
 #include "ringside/collectives/algorithm.hpp"
+#include "ringside/collectives/executors/host/job.hpp"
+#include "ringside/collectives/executors/host/mailbox.hpp"
 #include "ringside/collectives/executors/host/signature.hpp"
 #include "ringside/collectives/plan_cache.hpp"
 
@@ -94,11 +98,24 @@ class Failure {
 
 class Shared {
  public:
+  /// Of all ranks of a job of its own.
   Shared(int ranks, PlanCache& plans);
+  /// Of these ranks of a job, in this order. To be added to the job.
+  Shared(std::vector<int> members, PlanCache& plans, std::shared_ptr<Job> job);
 
   [[nodiscard]] int ranks() const { return ranks_; }
   [[nodiscard]] PlanCache& plans() { return plans_; }
   [[nodiscard]] Failure& failure() { return failure_; }
+  [[nodiscard]] Job& job() { return *job_; }
+  /// The ranks' numbers in the job.
+  [[nodiscard]] const std::vector<int>& members() const { return members_; }
+  /// The messages sent to a rank and not yet taken.
+  [[nodiscard]] Mailbox& mailbox(int rank) { return mailboxes_[static_cast<std::size_t>(rank)]; }
+
+  /// What these ranks of this communicator share as a communicator of their own. The first of them
+  /// to ask makes it, the others get the same; `split`: a number that all of them give, and for no
+  /// other split.
+  [[nodiscard]] std::shared_ptr<Shared> child(std::uint64_t split, const std::vector<int>& ranks);
 
   /// Where a rank publishes its entry of a call. Two suffice: who enters call i has left i - 1,
   /// which all had entered, so all have left i - 2.
@@ -133,9 +150,19 @@ class Shared {
   [[nodiscard]] bool gone(int rank) const { return gone_[static_cast<std::size_t>(rank)].load(); }
 
  private:
+  struct Child {
+    std::shared_ptr<Shared> shared;
+    std::size_t fetched = 0;  // by how many of its ranks
+  };
+
   int ranks_;
   PlanCache& plans_;
+  std::shared_ptr<Job> job_;
+  std::vector<int> members_;
   Failure failure_;
+  std::vector<Mailbox> mailboxes_;
+  std::mutex children_mutex_;
+  std::map<std::pair<std::uint64_t, int>, Child> children_;  // by (split, first rank)
   std::vector<std::array<Entry, 2>> entries_;
   std::vector<Progress> progress_;
   std::vector<Busy> busy_;

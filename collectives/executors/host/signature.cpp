@@ -22,6 +22,11 @@ std::uint64_t hash_of(std::span<const std::size_t> lengths) {
   return hash;
 }
 
+std::string_view name_of(const Signature& signature) {
+  const bool split = signature.collective == Collective::all_gather && signature.op == split_mark;
+  return split ? "split" : to_string(signature.collective);
+}
+
 }  // namespace
 
 Signature Signature::of(const Call& call, int ranks, std::uint64_t plan_hash, const char* spec) {
@@ -55,7 +60,8 @@ std::string differences(const Signature& a, const Signature& b) {
     if (differs)
       text += fmt::format("{}{} ({} and {})", text.empty() ? "" : ", ", what, mine, theirs);
   };
-  add(a.collective != b.collective, "collective", to_string(a.collective), to_string(b.collective));
+  add(name_of(a) != name_of(b), "collective", name_of(a), name_of(b));
+  if (name_of(a) == "split" || name_of(b) == "split") return text;  // the rest says nothing
   add(a.elements != b.elements, "elements", a.elements, b.elements);
   if (a.elements == b.elements && a.blocks_hash != b.blocks_hash)
     text += text.empty() ? "block lengths" : ", block lengths";
@@ -74,8 +80,8 @@ std::string differences(const Signature& a, const Signature& b) {
 }
 
 std::string describe(const Signature& signature) {
-  std::string text(to_string(signature.collective));
-  if (signature.collective == Collective::barrier) return text;
+  std::string text(name_of(signature));
+  if (signature.collective == Collective::barrier || text == "split") return text;
   text += fmt::format(" of {} {}", signature.elements, to_string(signature.type));
   if (reduces(signature.collective)) text += fmt::format(", {}", to_string(signature.op));
   if (has_root(signature.collective)) text += fmt::format(", root {}", signature.root);

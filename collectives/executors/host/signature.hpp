@@ -9,6 +9,10 @@
 
 namespace ringside::host {
 
+/// The exchange of a split is an all_gather that names this operator, which no caller's does: a
+/// split does not agree with an all_gather.
+inline constexpr ReduceOp split_mark = ReduceOp::max;
+
 struct Signature {
   Collective collective = Collective::all_reduce;
   ElementType type = ElementType::float32;

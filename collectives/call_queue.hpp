@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+/// The asynchronous calls of one rank on one communicator, and the thread that runs them.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "ringside/collectives/call.hpp"
+#include "ringside/collectives/handle_state.hpp"
+
+namespace ringside {
+
+/// Runs calls in the order in which they were pushed. Messages that follow one another go on side
+/// by side, so that none waits for another of them, unless they touch the same memory: then the
+/// later one waits, as order demands.
+///
+/// The thread starts with the first call, and sleeps while there is none. `push`, `run_here` and
+/// `drain` are called by one thread at a time, the communicator's.
+class CallQueue {
+ public:
+  using State = std::shared_ptr<Handle::State>;
+
+  explicit CallQueue(Communicator::Implementation& implementation)
+      : implementation_(implementation) {}
+  CallQueue(const CallQueue&) = delete;
+  CallQueue& operator=(const CallQueue&) = delete;
+  /// Returns when all calls are over.
+  ~CallQueue();
+
+  /// Throws Error(io), with nothing pushed, if there is no thread to be had.
+  void push(std::span<const State> calls);
+
+  /// Runs the calls on this thread, where they need not wait for others; false if they would.
+  [[nodiscard]] bool run_here(std::span<const State> calls);
+
+  [[nodiscard]] int rank() const { return implementation_.rank(); }
+  [[nodiscard]] bool idle() const { return outstanding_.load(std::memory_order_acquire) == 0; }
+
+  /// Returns when all calls are over.
+  void drain() const {
+    if (!idle()) await_idle();
+  }
+
+ private:
+  void start_thread();
+  void serve();
+  void await_idle() const;
+  /// Whether there is a call to run; not if the queue ends.
+  bool sleep_until_called();
+  /// Whether the thread is to be woken.
+  [[nodiscard]] bool append(std::span<const State> calls);
+  /// Runs all calls that there are.
+  void work();
+  /// Hands over the messages at the front of the queue.
+  void begin_messages();
+  [[nodiscard]] bool conflicts(const Message& message) const;
+  [[nodiscard]] State take_front();
+  void run(const State& call);
+  void finish(const State& call, std::exception_ptr error);
+
+  Communicator::Implementation& implementation_;
+  std::atomic<int> outstanding_{0};
+
+  std::mutex mutex_;
+  std::deque<State> calls_;  // not begun
+  bool asleep_ = false;
+  bool ends_ = false;
+  /// Changes whenever the thread, if it sleeps, has to look again.
+  std::atomic<int> calls_to_thread_{0};
+  /// Whether the first call may join the messages under way.
+  std::atomic<bool> message_comes_{false};
+
+  // Of whoever works:
+  std::vector<State> messages_;  // under way
+  bool held_ = false;            // the first call waits for them
+
+  std::thread thread_;
+};
+
+}  // namespace ringside

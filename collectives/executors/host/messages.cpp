@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+#include "ringside/collectives/executors/host/messages.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <limits>
+#include <utility>
+
+#include "ringside/base/text.hpp"
+#include "ringside/collectives/executors/host/job.hpp"
+
+namespace ringside::host {
+namespace {
+
+using State = Envelope::State;
+
+/// Both ends say the same.
+Error mismatch(int from, int to, std::size_t sent, ElementType sent_type, std::size_t expected,
+               ElementType expected_type) {
+  return Error(ErrorCode::mismatch,
+               fmt::format("rank {} sent {} {} to rank {}, which expected {} {}", from, sent,
+                           to_string(sent_type), to, expected, to_string(expected_type)));
+}
+
+}  // namespace
+
+void Messages::add(const Message& message, Seconds limit, Over over) {
+  if (auto error = exception_of([&] { shared_.failure().throw_if_set(rank_); }))
+    return over(std::move(error));
+  Transfer& transfer = transfers_.emplace_back(message, limit, std::move(over));
+  if (!transfer.sends()) return;
+  transfer.envelope.from = rank_;
+  transfer.envelope.data = static_cast<const std::byte*>(message.data);
+  transfer.envelope.elements = message.elements;
+  transfer.envelope.type = message.type;
+  shared_.mailbox(message.peer).post(transfer.envelope);
+}
+
+bool Messages::work(WaitPolicy policy, const std::function<bool()>& more) {
+  const auto& failed = shared_.failure().flag();
+  while (!transfers_.empty()) {
+    policy.limit = shortest_rest();
+    shared_.job().adapt(policy);
+    const auto result = wait_until([&] { return advance() || more(); }, policy, failed);
+    if (result == WaitResult::timed_out) fail_overdue();
+    if (failed.load(std::memory_order_acquire)) give_up();
+    if (more()) return false;
+  }
+  return true;
+}
+
+bool Messages::advance() {
+  bool moved = false;
+  for (auto transfer = transfers_.begin(); transfer != transfers_.end();) {
+    const bool over = transfer->sends() ? advance_send(*transfer) : advance_receive(*transfer);
+    moved = moved || over;
+    transfer = over ? transfers_.erase(transfer) : std::next(transfer);
+  }
+  return moved || shared_.failure().flag().load(std::memory_order_relaxed);
+}
+
+bool Messages::advance_send(Transfer& transfer) {
+  const int peer = transfer.message.peer;
+  Envelope& envelope = transfer.envelope;
+  switch (envelope.state.load(std::memory_order_acquire)) {
+    case State::posted:
+      if (shared_.gone(peer) && envelope.state.load(std::memory_order_acquire) == State::posted)
+        fail_gone(transfer);
+      return false;
+    case State::taken:
+      return false;
+    case State::copied:
+      transfer.over(nullptr);
+      return true;
+    case State::mismatched:
+      transfer.over(
+          std::make_exception_ptr(mismatch(rank_, peer, envelope.elements, envelope.type,
+                                           envelope.expected_elements, envelope.expected_type)
+                                      .at_rank(rank_)
+                                      .with_peer(peer)));
+      return true;
+  }
+  return false;
+}
+
+bool Messages::advance_receive(Transfer& transfer) {
+  const int peer = transfer.message.peer;
+  Mailbox& mailbox = shared_.mailbox(rank_);
+  const bool gone = shared_.gone(peer);  // before looking: what it sent, it sent before it went
+  if (const auto posted = mailbox.posted(); posted != transfer.looked_at) {
+    transfer.looked_at = posted;
+    if (Envelope* envelope = mailbox.take(peer)) return receive(transfer, *envelope);
+  }
+  if (gone) fail_gone(transfer);
+  return false;
+}
+
+bool Messages::receive(Transfer& transfer, Envelope& envelope) {
+  const Message& message = transfer.message;
+  if (envelope.elements != message.elements || envelope.type != message.type) {
+    auto error = std::make_exception_ptr(mismatch(message.peer, rank_, envelope.elements,
+                                                  envelope.type, message.elements, message.type)
+                                             .at_rank(rank_)
+                                             .with_peer(message.peer));
+    envelope.expected_elements = message.elements;
+    envelope.expected_type = message.type;
+    envelope.state.store(State::mismatched, std::memory_order_release);
+    transfer.over(std::move(error));
+    return true;
+  }
+  if (message.elements > 0)
+    // A message to oneself may lie where it is to go.
+    std::memmove(message.data, envelope.data, message.elements * size_of(message.type));
+  envelope.state.store(State::copied, std::memory_order_release);
+  transfer.over(nullptr);
+  return true;
+}
+
+// --- failing -------------------------------------------------------------------------------------
+
+Seconds Messages::shortest_rest() const {
+  Seconds rest{std::numeric_limits<double>::infinity()};
+  for (const auto& transfer : transfers_)
+    rest = std::min(rest, transfer.limit - transfer.since.elapsed());
+  return rest;
+}
+
+void Messages::fail_overdue() {
+  for (const auto& transfer : transfers_)
+    if (transfer.since.elapsed() >= transfer.limit)
+      return fail(transfer, fmt::format(" after {}", format_duration(transfer.limit)));
+}
+
+void Messages::fail_gone(const Transfer& transfer) {
+  fail(transfer, fmt::format(": rank {} has returned without it", transfer.message.peer));
+}
+
+void Messages::fail(const Transfer& transfer, const std::string& why) {
+  shared_.failure().set(Error(ErrorCode::timeout, describe(transfer) + why)
+                            .at_rank(rank_)
+                            .with_peer(transfer.message.peer));
+}
+
+void Messages::give_up() {
+  WaitPolicy patient;
+  patient.limit = Seconds{std::numeric_limits<double>::infinity()};  // a copy always ends
+  const std::atomic<bool> never{false};
+  for (auto& transfer : transfers_) {
+    if (!transfer.sends() || shared_.mailbox(transfer.message.peer).withdraw(transfer.envelope)) {
+      transfer.over(exception_of([&] { shared_.failure().throw_cause(rank_); }));
+      continue;
+    }
+    wait_until(
+        [&] { return transfer.envelope.state.load(std::memory_order_acquire) != State::taken; },
+        patient, never);
+    advance_send(transfer);
+  }
+  transfers_.clear();
+}
+
+std::string Messages::describe(const Transfer& transfer) const {
+  const Message& message = transfer.message;
+  return transfer.sends()
+             ? fmt::format("rank {} has not received the {} {} that rank {} sent", message.peer,
+                           message.elements, to_string(message.type), rank_)
+             : fmt::format("rank {} has not sent the {} {} that rank {} expects", message.peer,
+                           message.elements, to_string(message.type), rank_);
+}
+
+}  // namespace ringside::host

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+/// Splitting: the ranks exchange their choices, each works out who goes with it, and the first to
+/// come makes what they share.
+#include "ringside/collectives/executors/host/split.hpp"
+
+#include <algorithm>
+
+#include "ringside/collectives/executors/host/communicator.hpp"
+
+namespace ringside::host {
+
+std::vector<int> ranks_of_color(std::span<const SplitChoice> choices, std::int32_t color) {
+  std::vector<int> ranks;
+  for (std::size_t rank = 0; rank < choices.size(); ++rank)
+    if (choices[rank].color == color) ranks.push_back(static_cast<int>(rank));
+  std::stable_sort(ranks.begin(), ranks.end(), [&](int a, int b) {
+    return choices[static_cast<std::size_t>(a)].key < choices[static_cast<std::size_t>(b)].key;
+  });
+  return ranks;
+}
+
+std::unique_ptr<Communicator::Implementation> HostCommunicator::split(int color, int key) {
+  const SplitChoice mine{color, key};
+  std::vector<SplitChoice> choices(static_cast<std::size_t>(size()));
+  const std::size_t elements = sizeof(SplitChoice) / sizeof(std::int32_t);
+  const CallOptions options{.algorithm = "direct"};
+  run({.collective = Collective::all_gather,
+       .input = reinterpret_cast<const std::byte*>(&mine),
+       .output = reinterpret_cast<std::byte*>(choices.data()),
+       .blocks = std::span(&elements, 1),
+       .type = ElementType::int32,
+       .op = split_mark,
+       .options = &options});
+  if (color == Communicator::no_color) return nullptr;
+  const auto ranks = ranks_of_color(choices, color);
+  const auto own = std::find(ranks.begin(), ranks.end(), rank_) - ranks.begin();
+  return std::make_unique<HostCommunicator>(shared_->child(call_, ranks), static_cast<int>(own));
+}
+
+}  // namespace ringside::host

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+/// How a communicator hands its calls to the group that is open on the calling thread.
+#pragma once
+
+#include <memory>
+
+#include "ringside/collectives/call_queue.hpp"
+
+namespace ringside::detail {
+
+/// How many groups are open on this thread, one in another.
+extern constinit thread_local int open_groups;
+
+/// Keeps a call until the outermost group ends, and what its communicator needs alive. The group
+/// waits for a call that is `blocking`, or whose handle has been dropped by then.
+void note_in_group(std::shared_ptr<CallQueue> queue, CallQueue::State call, bool blocking);
+
+}  // namespace ringside::detail

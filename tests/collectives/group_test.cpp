@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: MIT
+/// Groups: nothing starts before the end, nobody waits for another's order, and what fails or is
+/// discarded says so.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <numeric>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "ringside/base/clock.hpp"
+#include "ringside/collectives/group.hpp"
+#include "ringside/collectives/world.hpp"
+#include "ringside/tests/support/outcome.hpp"
+
+namespace ringside::tests {
+namespace {
+
+using std::chrono::milliseconds;
+
+TEST(Group, CallsStartWhenItEndsAndAreOverThen) {
+  World::threads(3).run([](Communicator& comm) {
+    std::vector<int> data(100, 1), other(100, 2);
+    grouped([&] {
+      comm.all_reduce(data);
+      comm.all_reduce(other, ReduceOp::prod);
+      EXPECT_EQ(data[0], 1);
+    });
+    EXPECT_EQ(data, std::vector<int>(100, 3));
+    EXPECT_EQ(other, std::vector<int>(100, 8));
+  });
+}
+
+TEST(Group, TheBitsAreThoseOfBlockingCalls) {
+  World::threads(4).run([](Communicator& comm) {
+    auto part = comm.split(comm.rank() / 2);
+    for (const char* algorithm : {"ring:slices=3", "two_shot", "halving_doubling"}) {
+      std::vector<float> blocking(1237), in_group, asynchronous;
+      for (std::size_t i = 0; i < blocking.size(); ++i)
+        blocking[i] = 0.1F * static_cast<float>(i + 7 * static_cast<std::size_t>(comm.rank()));
+      in_group = asynchronous = blocking;
+      const CallOptions options{.algorithm = algorithm};
+      comm.all_reduce(blocking, ReduceOp::avg, options);
+      Handle handle;
+      grouped([&] {
+        part->barrier();
+        comm.all_reduce(in_group, ReduceOp::avg, options);
+        handle = comm.async().all_reduce(asynchronous, ReduceOp::avg, options);
+      });
+      EXPECT_EQ(in_group, blocking);
+      handle.wait();
+      EXPECT_EQ(asynchronous, blocking);
+    }
+  });
+}
+
+TEST(Group, RanksMaySendToEachOtherInAnyOrder) {
+  for (const bool receive_first : {false, true})
+    World::threads(4).run([&](Communicator& comm) {
+      const int n = comm.size(), me = comm.rank();
+      std::vector<std::vector<int>> out, in;
+      for (int peer = 0; peer < n; ++peer) {
+        out.emplace_back(1000, 10 * me + peer);
+        in.emplace_back(1000);
+      }
+      const auto at = [](auto& buffers, int peer) -> auto& {
+        return buffers[static_cast<std::size_t>(peer)];
+      };
+      grouped([&] {  // with itself, too
+        if (receive_first)
+          for (int peer = n - 1; peer >= 0; --peer) comm.recv(at(in, peer), peer);
+        for (int peer = 0; peer < n; ++peer) comm.send(at(out, peer), peer);
+        if (!receive_first)
+          for (int peer = 0; peer < n; ++peer) comm.recv(at(in, peer), peer);
+      });
+      for (int peer = 0; peer < n; ++peer)
+        EXPECT_EQ(at(in, peer), std::vector<int>(1000, 10 * peer + me));
+    });
+}
+
+TEST(Group, AReceiverServesWhoeverHasSent) {
+  // Rank 0 lists rank 1 first, which sends only when rank 2's message to rank 0 has been taken.
+  World::threads(3).run([](Communicator& comm) {
+    std::vector<int> data(100, comm.rank()), other(100);
+    if (comm.rank() == 0) {
+      grouped([&] {
+        comm.recv(data, 1);
+        comm.recv(other, 2);
+      });
+      EXPECT_EQ(data, std::vector<int>(100, 1));
+      EXPECT_EQ(other, std::vector<int>(100, 2));
+    } else if (comm.rank() == 1) {
+      comm.recv(other, 2);
+      comm.send(data, 0);
+    } else {
+      comm.send(data, 0);
+      comm.send(data, 1);
+    }
+  });
+}
+
+TEST(Group, CommunicatorsMayBeListedInDifferentOrders) {
+  World::threads(4).run([](Communicator& comm) {
+    std::vector<Communicator> all;
+    for (int i = 0; i < 3; ++i) all.push_back(*comm.split(0));
+    for (int attempt = 0; attempt < 20; ++attempt) {
+      std::vector<std::vector<int>> data(3, std::vector<int>(2000, 1));
+      grouped([&] {
+        for (int i = 0; i < 3; ++i) {
+          const auto which = static_cast<std::size_t>((i * (comm.rank() % 2 + 1) + attempt) % 3);
+          all[which].all_reduce(data[which]);
+          all[which].all_reduce(data[which]);
+        }
+        for (std::size_t i = 0; i < 3; ++i) all[i].barrier();
+      });
+      for (const auto& one : data) ASSERT_EQ(one, std::vector<int>(2000, 16));
+    }
+  });
+}
+
+TEST(Group, AGroupMayMixMessagesAndCollectives) {
+  World::threads(2).run([](Communicator& comm) {
+    const int other = 1 - comm.rank();
+    std::vector<int> sum(100, 1), out(100, comm.rank()), in(100), sent_sum(100);
+    grouped([&] {
+      comm.recv(in, other);
+      comm.send(out, other);
+      comm.all_reduce(sum);
+      comm.send(sum, other);
+      comm.recv(sent_sum, other);
+    });
+    EXPECT_EQ(in, std::vector<int>(100, other));
+    EXPECT_EQ(sent_sum, std::vector<int>(100, 2));
+  });
+}
+
+TEST(Group, GroupsNestAndTheOutermostEndCounts) {
+  World::threads(2).run([](Communicator& comm) {
+    const int other = 1 - comm.rank();
+    const std::vector<int> out(10, comm.rank());
+    std::vector<int> in(10);
+    grouped([&] {
+      grouped([&] { comm.send(out, other); });
+      grouped([&] { comm.recv(in, other); });
+    });
+    EXPECT_EQ(in, std::vector<int>(10, other));
+  });
+}
+
+TEST(Group, TheTwoHalvesDoTheSame) {
+  World::threads(2).run([](Communicator& comm) {
+    const int other = 1 - comm.rank();
+    const std::vector<int> out(10, comm.rank());
+    std::vector<int> in(10);
+    group_start();
+    comm.send(out, other);
+    comm.recv(in, other);
+    group_end();
+    EXPECT_EQ(in, std::vector<int>(10, other));
+    EXPECT_EQ(outcome_of([] { group_end(); }).code, ErrorCode::invalid_argument);
+    EXPECT_EQ(outcome_of([] { group_discard(); }).code, ErrorCode::invalid_argument);
+  });
+}
+
+TEST(Group, AnEmptyGroupIsLegal) {
+  grouped([] { grouped([] {}); });
+}
+
+// --- handles -------------------------------------------------------------------------------------
+
+TEST(Group, AHandleOfAnOpenGroupCannotBeWaitedFor) {
+  World::threads(2).run([](Communicator& comm) {
+    std::vector<int> data(10, 1);
+    Handle handle;
+    grouped([&] {
+      handle = comm.async().all_reduce(data);
+      EXPECT_FALSE(handle.done());
+      EXPECT_EQ(outcome_of([&] { handle.wait(); }).code, ErrorCode::invalid_argument);
+    });
+    handle.wait();
+    EXPECT_EQ(data, std::vector<int>(10, 2));
+  });
+}
+
+TEST(Group, AHandleDroppedInAnOpenGroupIsWaitedForAtItsEnd) {
+  World::threads(2).run([](Communicator& comm) {
+    std::vector<int> data(1000, 1);
+    grouped([&] { (void)comm.async().all_reduce(data); });
+    EXPECT_EQ(data, std::vector<int>(1000, 2));
+  });
+}
+
+TEST(Group, AGroupOfAsynchronousCallsDoesNotWait) {
+  // Rank 0 enters the barrier only after its group has ended.
+  World::threads(2).run([](Communicator& comm) {
+    auto part = comm.split(0);
+    Handle handle;
+    if (comm.rank() == 0) {
+      grouped([&] { handle = part->async().barrier(); });
+      comm.barrier();
+    } else {
+      comm.barrier();
+      handle = part->async().barrier();
+    }
+    handle.wait();
+  });
+}
+
+TEST(Group, ACommunicatorMayGoWhileItsCallsAreNoted) {
+  World::threads(3).run([](Communicator& comm) {
+    std::vector<int> data(1000, 1), other(1000, 1);
+    Handle handle;
+    auto part = comm.split(0);
+    grouped([&] {
+      part->all_reduce(data);
+      handle = part->async().all_reduce(other);
+      part.reset();
+    });
+    EXPECT_EQ(data, std::vector<int>(1000, 3));
+    handle.wait();
+    EXPECT_EQ(other, data);
+  });
+}
+
+// --- what goes wrong -----------------------------------------------------------------------------
+
+TEST(Group, IfTheBodyThrowsNothingRuns) {
+  World::threads(2).run([](Communicator& comm) {
+    std::vector<int> data(10, 1);
+    Handle handle;
+    EXPECT_THROW(grouped([&] {
+                   comm.all_reduce(data);
+                   handle = comm.async().all_reduce(data);
+                   group_start();  // left open by the exception
+                   throw std::runtime_error("out of luck");
+                 }),
+                 std::runtime_error);
+    const auto outcome = outcome_of([&] { handle.wait(); });
+    EXPECT_EQ(outcome.code, ErrorCode::aborted);
+    EXPECT_TRUE(outcome.says("the group was discarded")) << outcome.what;
+    comm.all_reduce(data);  // not in a group any more
+    EXPECT_EQ(data, std::vector<int>(10, 2));
+  });
+}
+
+TEST(Group, DiscardingAnInnerGroupLeavesTheOuterOne) {
+  World::threads(2).run([](Communicator& comm) {
+    std::vector<int> kept(10, 1), dropped(10, 1);
+    grouped([&] {
+      comm.all_reduce(kept);
+      group_start();
+      comm.all_reduce(dropped);
+      group_discard();
+    });
+    EXPECT_EQ(kept, std::vector<int>(10, 2));
+    EXPECT_EQ(dropped, std::vector<int>(10, 1));
+  });
+}
+
+TEST(Group, ABodyThatDoesNotPairStartAndEndIsRefused) {
+  EXPECT_EQ(outcome_of([] { grouped([] { group_start(); }); }).code, ErrorCode::invalid_argument);
+  EXPECT_EQ(outcome_of([] { grouped([] { group_end(); }); }).code, ErrorCode::invalid_argument);
+  EXPECT_EQ(outcome_of([] { group_end(); }).code, ErrorCode::invalid_argument);
+}
+
+TEST(Group, TheFirstErrorIsThrownWhenAllCallsAreOver) {
+  World::threads(2).run([](Communicator& comm) {
+    auto part = comm.split(0);
+    std::vector<int> odd(comm.rank() == 0 ? 9 : 10), right(1000, 1);
+    const auto outcome = outcome_of([&] {
+      grouped([&] {
+        comm.all_reduce(odd);
+        part->all_reduce(right);
+      });
+    });
+    EXPECT_EQ(outcome.code, ErrorCode::mismatch);
+    EXPECT_EQ(right, std::vector<int>(1000, 2));
+    comm.barrier();
+  });
+}
+
+TEST(Group, AnErrorOfAnAsynchronousCallComesOutOfItsHandle) {
+  World::threads(2).run([](Communicator& comm) {
+    std::vector<int> odd(comm.rank() == 0 ? 9 : 10), right(1000, 1);
+    Handle handle;
+    grouped([&] {
+      handle = comm.async().all_reduce(odd);
+      comm.all_reduce(right);
+    });
+    EXPECT_EQ(outcome_of([&] { handle.wait(); }).code, ErrorCode::mismatch);
+    EXPECT_EQ(right, std::vector<int>(1000, 2));
+  });
+}
+
+TEST(Group, AMessageMismatchIsToldToBothEndsAndTheOthersArrive) {
+  World::threads(2).run([](Communicator& comm) {
+    const int other = 1 - comm.rank();
+    const std::vector<int> out(10, comm.rank());
+    std::vector<int> in(10), odd(comm.rank() == 0 ? 10 : 9);
+    std::optional<ErrorCode> code = outcome_of([&] {
+                                      grouped([&] {
+                                        comm.send(out, other);
+                                        comm.send(out, other);
+                                        comm.recv(odd, other);
+                                        comm.recv(in, other);
+                                      });
+                                    }).code;
+    // Only what rank 1 receives differs, and the sender is told, too.
+    EXPECT_EQ(code, ErrorCode::mismatch);
+    EXPECT_EQ(in, std::vector<int>(10, other));
+    comm.barrier();
+  });
+}
+
+TEST(Group, ArgumentsAreCheckedAtOnce) {
+  World::threads(2).run([](Communicator& comm) {
+    std::vector<int> data(10);
+    grouped([&] {
+      EXPECT_EQ(outcome_of([&] { comm.broadcast(data, 5); }).code, ErrorCode::invalid_argument);
+      EXPECT_EQ(outcome_of([&] { comm.send(data, 5); }).code, ErrorCode::invalid_argument);
+      EXPECT_EQ(outcome_of([&] { (void)comm.split(0); }).code, ErrorCode::invalid_argument);
+    });
+  });
+}
+
+TEST(Group, MessagesThatCannotGoSideBySideAreRefused) {
+  World::threads(1).run([](Communicator& comm) {
+    std::vector<int> data(10, 1), other(10);
+    const auto refused = [](auto body) {
+      const auto outcome = outcome_of([&] { grouped(body); });
+      EXPECT_EQ(outcome.code, ErrorCode::invalid_argument) << outcome.what;
+      return outcome.what;
+    };
+    EXPECT_EQ(refused([&] { comm.send(data, 0); }),
+              "group: a rank sends to itself without receiving it");
+    EXPECT_EQ(refused([&] {
+                comm.recv(other, 0);
+                comm.barrier();
+                comm.send(data, 0);
+              }),
+              "group: a rank receives from itself without sending it");
+    grouped([&] {
+      comm.recv(other, 0);
+      comm.send(data, 0);
+    });
+    EXPECT_EQ(other, data);
+  });
+  World::threads(2).run([](Communicator& comm) {
+    std::vector<int> data(10, 1);
+    const auto outcome = outcome_of([&] {
+      grouped([&] {
+        comm.send(data, 1 - comm.rank());
+        comm.recv(std::span(data).last(5), 1 - comm.rank());
+      });
+    });
+    EXPECT_EQ(outcome.code, ErrorCode::invalid_argument) << outcome.what;
+    comm.barrier();
+  });
+}
+
+TEST(Group, AThreadThatEndsInAnOpenGroupLeavesNobodyWaiting) {
+  World::threads(1).run([](Communicator& comm) {
+    std::vector<int> data(10, 1);
+    Handle handle;
+    std::jthread([&] {
+      group_start();
+      handle = comm.async().all_reduce(data);
+    }).join();
+    EXPECT_EQ(outcome_of([&] { handle.wait(); }).code, ErrorCode::aborted);
+    comm.all_reduce(data);
+  });
+}
+
+TEST(Group, AbortEndsAGroup) {
+  const Stopwatch watch;
+  World::threads(3).run([](Communicator& comm) {
+    auto part = comm.split(0);
+    std::vector<int> data(10, 1), other(10, 1);
+    if (comm.rank() == 2) {
+      std::this_thread::sleep_for(milliseconds(20));
+      comm.abort("the user pressed a key");
+      part->abort("the user pressed another key");
+      return;
+    }
+    const auto outcome = outcome_of([&] {
+      grouped([&] {
+        comm.all_reduce(data);
+        part->all_reduce(other);
+        part->send(data, 2);
+      });
+    });
+    expect_cause(outcome, ErrorCode::aborted, "the user pressed a key");
+  });
+  EXPECT_LT(watch.elapsed(), std::chrono::seconds(30));
+}
+
+}  // namespace
+}  // namespace ringside::tests

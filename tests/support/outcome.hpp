@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+/// What tests of errors ask for: the error that something threw, as a value.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+#include "ringside/base/error.hpp"
+
+namespace ringside::tests {
+
+struct Outcome {
+  std::optional<ErrorCode> code;  ///< nothing: no error
+  std::string what;
+  std::optional<int> rank, peer;
+
+  [[nodiscard]] bool says(const std::string& words) const {
+    return what.find(words) != std::string::npos;
+  }
+};
+
+template <class Body>
+Outcome outcome_of(Body&& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return {error.code(), error.what(), error.rank(), error.peer()};
+  }
+  return {};
+}
+
+/// For calls under way when the communicator failed, or made later.
+inline void expect_cause(const Outcome& outcome, ErrorCode cause, const std::string& words) {
+  EXPECT_TRUE(outcome.code == cause || outcome.code == ErrorCode::failed) << outcome.what;
+  EXPECT_TRUE(outcome.says(words)) << outcome.what;
+}
+
+}  // namespace ringside::tests
