@@ -2,11 +2,14 @@
 #include "ringside/bench/algorithm_subject.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
+#include "ringside/bench/block_timer.hpp"
+#include "ringside/bench/volume.hpp"
 #include "ringside/collectives/algorithm.hpp"
-#include "ringside/collectives/binding.hpp"
 #include "ringside/collectives/cost.hpp"
+#include "ringside/collectives/layout.hpp"
 #include "ringside/collectives/reference.hpp"
 
 namespace ringside::bench {
@@ -18,15 +21,7 @@ constexpr std::string_view automatic = "auto";
 /// What an output holds before a checked call: an element that the call forgets stays wrong.
 constexpr int poison = 0xa5;
 
-Request request_of(int ranks, Placement placement) {
-  return {.collective = Collective::all_reduce,
-          .ranks = ranks,
-          .root = 0,
-          .in_place = placement == Placement::in_place};
-}
-
-/// Elements of the message that an op reads and writes, summed over the ops, for every element of
-/// the message.
+/// Elements that an op reads and writes, summed over the ops, for every element of a block.
 double touched_per_element(const Plan& plan) {
   double touched = 0;
   for (std::size_t i = 0; i < plan.size(); ++i) {
@@ -34,108 +29,159 @@ double touched_per_element(const Plan& plan) {
     touched += static_cast<double>(op.count) *
                static_cast<double>(op.sources.size() + op.destinations.size());
   }
-  return touched / std::max(1, plan.chunks());
+  return touched / std::max(1, plan.shape().chunks_per_block);
 }
 
-/// The elements of a call that the reference interpreter is to follow: all of them, or as many as
-/// make some million element visits (a few nanoseconds each); then an odd number, to have chunks of
-/// unequal length.
+/// Elements of a block in a call that the reference interpreter is to follow: all of them, or as
+/// many as make some million element visits (a few nanoseconds each); then an odd number, to have
+/// chunks of unequal length.
 std::uint64_t reference_elements(const Plan& plan, std::uint64_t count) {
   constexpr double visits = 2e6;
   const auto affordable =
       static_cast<std::uint64_t>(visits / std::max(1.0, touched_per_element(plan)));
-  const auto least = 2 * static_cast<std::uint64_t>(plan.chunks()) + 1;
+  const auto least = 2 * static_cast<std::uint64_t>(plan.shape().chunks_per_block) + 1;
   const std::uint64_t most = std::max(affordable, least) | 1U;
   return std::min(count, most);
 }
 
-/// The time between a rank's first call and the end of each of its samples.
-std::vector<double> timed_calls(const Block& block, const std::function<void()>& call) {
-  std::vector<double> ends(static_cast<std::size_t>(block.samples));
-  const Stopwatch watch;
-  for (auto& end : ends) {
-    for (std::int64_t i = 0; i < block.calls_per_sample; ++i) call();
-    end = watch.elapsed().count();
-  }
-  return ends;
+std::size_t message_blocks(const Request& request) {
+  return has_block_per_rank(request.collective) ? static_cast<std::size_t>(request.ranks) : 1;
 }
+
+/// Says on all ranks alike when a block has run long enough: rank 0 names the last sample, before
+/// it enters it. Nobody can be beyond it: a call is over only when all ranks have entered it.
+class Limit {
+ public:
+  explicit Limit(const Block& block) : block_(block), last_(block.samples) {}
+
+  /// For time_calls.
+  [[nodiscard]] bool goes_on(int rank, std::int64_t done, Seconds elapsed) {
+    if (rank == 0 && block_.limit && elapsed > *block_.limit &&
+        done + 1 < last_.load(std::memory_order_relaxed))
+      last_.store(done + 1, std::memory_order_release);
+    return done < last_.load(std::memory_order_acquire);
+  }
+
+ private:
+  const Block& block_;
+  std::atomic<std::int64_t> last_;
+};
+
+/// One rank's call of a cell, to be made over and over.
+class TimedCall {
+ public:
+  TimedCall(Stage& stage, Communicator& communicator, const Cell& cell, const Block& block,
+            const CallOptions& options)
+      : stage_(stage),
+        communicator_(communicator),
+        options_(options),
+        placement_(cell.placement),
+        element_(size_of(cell.type)),
+        moves_(block.buffers == Buffers::cold),
+        count_(cell.count),
+        shape_(call_shape(stage.request(cell.placement), communicator.rank(), cell.count)),
+        turn_(stage.turns(communicator.rank())),
+        one_(bits_of_one(cell.type)) {
+    arguments_ = {.collective = cell.collective,
+                  .input = nullptr,
+                  .output = nullptr,
+                  .blocks = {},
+                  .type = cell.type,
+                  .op = cell.op,
+                  .root = cell.root};
+    if (cell.collective != Collective::barrier) arguments_.blocks = {&count_, 1};
+    place();
+  }
+  TimedCall(const TimedCall&) = delete;
+  TimedCall& operator=(const TimedCall&) = delete;
+
+  void operator()() {
+    if (moves_) place();
+    communicator_.submit(arguments_, options_);
+  }
+
+  /// What comes before a call with rewritten inputs.
+  void prepare() {
+    fill_with(input_, shape_.input, &one_, element_);
+    meet();
+  }
+  void meet() { communicator_.submit(Arguments{.collective = Collective::barrier}, options_); }
+
+ private:
+  void place() {
+    const auto memory =
+        stage_.memory(communicator_.rank(), placement_, shape_, element_, moves_ ? turn_++ : 0);
+    input_ = memory.input;
+    arguments_.input = memory.input;
+    arguments_.output = memory.output;
+  }
+
+  Stage& stage_;
+  Communicator& communicator_;
+  const CallOptions& options_;
+  Placement placement_;
+  std::size_t element_;
+  bool moves_;
+  std::size_t count_;
+  CallShape shape_;
+  std::uint64_t& turn_;
+  std::uint64_t one_;
+  std::byte* input_ = nullptr;
+  Arguments arguments_;
+};
 
 }  // namespace
 
-PlanFacts plan_facts(const std::string& spec, int ranks) {
-  const Plan plan = make_plan(spec, request_of(ranks, Placement::out_of_place));
-  // A length that any cut divides well enough: facts are ratios.
+PlanFacts plan_facts(const std::string& spec, const Request& request) {
+  const Plan plan = make_plan(spec, request);
+  // A length that any cut divides well enough: facts are ratios to the size column's bytes.
   constexpr std::size_t elements = std::size_t{1} << 20;
-  const Cost cost = cost_of(plan, std::vector{elements}, 1);
+  const std::vector<std::size_t> blocks(static_cast<std::size_t>(block_count(request)), elements);
+  const Cost cost = cost_of(plan, blocks, 1);
+  const auto message = static_cast<double>(message_blocks(request));
   return {.steps = cost.steps,
           .ops = cost.ops,
-          .busiest_sent = static_cast<double>(cost.busiest_sent()) / elements,
-          .memory_traffic = touched_per_element(plan)};
-}
-
-Stage::Stage(int ranks, std::size_t bytes, const BenchRequest& request)
-    : team_(ranks, request.pin), timeout_(request.timeout) {
-  const bool needs_inputs = request.measured[static_cast<std::size_t>(Placement::out_of_place)];
-  const auto n = static_cast<std::size_t>(ranks);
-  outputs_.resize(n);
-  inputs_.resize(needs_inputs ? n : 0);
-  team_.each([&](Communicator& communicator) {
-    const auto rank = static_cast<std::size_t>(communicator.rank());
-    for (auto* buffers : {&outputs_, &inputs_}) {
-      if (buffers->empty()) continue;
-      (*buffers)[rank] = PageBuffer(bytes);
-      std::memset((*buffers)[rank].data(), 0, (*buffers)[rank].size());
-    }
-  });
-}
-
-std::byte* Stage::input(int rank, Placement placement) {
-  if (placement == Placement::in_place) return output(rank);
-  return inputs_[static_cast<std::size_t>(rank)].data();
-}
-
-void Stage::fill_with_ones(ElementType type, std::uint64_t count) {
-  const std::size_t bytes = size_of(type);
-  std::uint64_t one = 1;
-  if (type == ElementType::float16) one = 0x3c00;
-  if (type == ElementType::bfloat16) one = 0x3f80;
-  if (type == ElementType::float8_e4m3) one = 0x38;
-  if (type == ElementType::float8_e5m2) one = 0x3c;
-  if (type == ElementType::float32) one = 0x3f800000;
-  if (type == ElementType::float64) one = 0x3ff0000000000000;
-  team_.each([&](Communicator& communicator) {
-    const int rank = communicator.rank();
-    for (std::byte* to :
-         {output(rank), inputs_.empty() ? nullptr : input(rank, Placement::out_of_place)})
-      for (std::uint64_t i = 0; to != nullptr && i < count; ++i)
-        std::memcpy(to + i * bytes, &one, bytes);
-  });
-}
-
-const ExactInputs& Stage::exact_inputs(ElementType type, ReduceOp op) {
-  odd_check_ = !odd_check_;
-  const std::uint64_t seed = odd_check_ ? 1 : 2;
-  return exact_inputs_.try_emplace({type, op, odd_check_}, type, op, team_.size(), seed)
-      .first->second;
+          .busiest_sent = static_cast<double>(cost.busiest_sent()) / elements / message,
+          .memory_traffic = touched_per_element(plan) / message};
 }
 
 AlgorithmSubject::AlgorithmSubject(Stage& stage, const std::string& spec, Call call)
     : stage_(stage), call_(std::move(call)), spec_(spec) {
-  if (spec == automatic) return;
-  facts_ = plan_facts(spec, stage.team().size());
+  const Request request = stage.request(Placement::out_of_place);
+  if (request.collective == Collective::barrier) spec_ = automatic;
+  if (spec_ == automatic) return;
+  facts_ = plan_facts(spec, request);
   // In place is another request, which may be refused on its own.
-  spec_ = make_plan(spec, request_of(stage.team().size(), Placement::in_place)).spec();
+  const bool both = can_be_in_place(request.collective);
+  spec_ = make_plan(spec, both ? stage.request(Placement::in_place) : request).spec();
 }
 
 Series AlgorithmSubject::describe() const {
+  const Request request = stage_.request(Placement::out_of_place);
   Series series;
-  series.label = spec_;
-  series.ranks = stage_.team().size();
+  series.label = request.collective == Collective::barrier ? std::string(entry_label) : spec_;
+  series.collective = request.collective;
+  series.root = request.root;
+  series.ranks = request.ranks;
   series.facts = facts_;
   return series;
 }
 
 std::optional<std::string> AlgorithmSubject::refusal(const Cell&) const { return std::nullopt; }
+
+std::string AlgorithmSubject::choice(const Cell& cell) {
+  if (spec_ != automatic || cell.collective == Collective::barrier) return {};
+  const Request request = stage_.request(cell.placement);
+  const std::size_t bytes =
+      static_cast<std::size_t>(block_count(request)) * cell.count * size_of(cell.type);
+  std::string chosen;
+  stage_.team().each([&](Communicator& communicator) {
+    auto choice =
+        communicator.algorithm_for(cell.collective, bytes, request.in_place, call_options());
+    if (communicator.rank() == 0) chosen = std::move(choice);
+  });
+  return chosen;
+}
 
 CallOptions AlgorithmSubject::call_options() const {
   CallOptions options;
@@ -145,133 +191,166 @@ CallOptions AlgorithmSubject::call_options() const {
   return options;
 }
 
-void AlgorithmSubject::invoke(Communicator& communicator, const std::byte* input, std::byte* output,
-                              std::size_t elements, const Cell& cell,
+void AlgorithmSubject::invoke(Communicator& communicator, const Arguments& arguments,
                               const CallOptions& options) const {
   if (call_)
-    call_(communicator, input, output, elements, cell.type, cell.op, options);
+    call_(communicator, arguments, options);
   else
-    communicator.all_reduce(input, output, elements, cell.type, cell.op, options);
+    communicator.submit(arguments, options);
 }
 
 BlockTimes AlgorithmSubject::time(const Cell& cell, const Block& block) {
-  const auto n = static_cast<std::size_t>(stage_.team().size());
-  std::vector<std::vector<double>> ends(n);
+  std::vector<std::vector<double>> ends(static_cast<std::size_t>(stage_.team().size()));
   const CallOptions options = call_options();
+  Limit limit(block);
   stage_.team().each([&](Communicator& communicator) {
     const int rank = communicator.rank();
-    const std::byte* const input = stage_.input(rank, cell.placement);
-    std::byte* const output = stage_.output(rank);
-    const auto call = [&] {
-      communicator.all_reduce(input, output, cell.count, cell.type, cell.op, options);
+    const auto goes_on = [&](std::int64_t done, Seconds elapsed) {
+      return limit.goes_on(rank, done, elapsed);
     };
-    for (int i = 0; i < block.lead_in; ++i) call();
-    if (block.lead_in == 0) {
-      std::uint64_t element = 0;  // of any type
-      communicator.all_reduce(&element, &element, 1, cell.type, cell.op, options);
+    TimedCall call(stage_, communicator, cell, block, options);
+    const bool rewritten = block.buffers == Buffers::rewritten;
+    for (int i = 0; i < block.lead_in; ++i) {
+      if (rewritten) call.prepare();
+      call();
     }
-    ends[static_cast<std::size_t>(rank)] = timed_calls(block, call);
+    if (block.lead_in == 0) call.meet();
+    ends[static_cast<std::size_t>(rank)] =
+        rewritten ? time_prepared_calls(
+                        block, [&] { call.prepare(); }, [&] { call(); }, goes_on)
+                  : time_calls(
+                        block, [&] { call(); }, goes_on);
   });
-
-  BlockTimes times;
-  for (const auto& of_rank : ends) times.rank_seconds.push_back(of_rank.back());
-  times.sample_seconds.resize(static_cast<std::size_t>(block.samples));
-  for (const auto& of_rank : ends) {
-    double begin = 0;
-    for (std::size_t i = 0; i < of_rank.size(); ++i) {
-      const double one = (of_rank[i] - begin) / static_cast<double>(block.calls_per_sample);
-      times.sample_seconds[i] = std::max(times.sample_seconds[i], one);
-      begin = of_rank[i];
-    }
-  }
-  return times;
+  return block_times(ends, block);
 }
 
 std::optional<CheckOutcome> AlgorithmSubject::check(const Cell& cell) {
+  if (cell.collective == Collective::barrier) return check_barrier();
   CheckOutcome outcome;
   check_exact(cell, outcome);
   check_against_reference(cell, outcome);
   return outcome;
 }
 
-void AlgorithmSubject::check_exact(const Cell& cell, CheckOutcome& outcome) {
-  const ExactInputs& inputs = stage_.exact_inputs(cell.type, cell.op);
+CheckOutcome AlgorithmSubject::check_barrier() {
+  constexpr int repetitions = 20;
+  const int ranks = stage_.team().size();
   const CallOptions options = call_options();
-  std::vector<std::uint64_t> wrong(static_cast<std::size_t>(stage_.team().size()));
+  std::atomic<int> arrived{0};
+  std::vector<std::uint64_t> wrong(static_cast<std::size_t>(ranks));
   stage_.team().each([&](Communicator& communicator) {
-    const int rank = communicator.rank();
-    std::byte* const input = stage_.input(rank, cell.placement);
-    std::byte* const output = stage_.output(rank);
-    std::memset(output, poison, cell.count * size_of(cell.type));
-    inputs.fill(rank, input, cell.count);
-    invoke(communicator, input, output, cell.count, cell, options);
-    auto& count = wrong[static_cast<std::size_t>(rank)];
-    count = inputs.wrong(output, cell.count);
-    if (input != output) count += inputs.changed(rank, input, cell.count);
+    for (int i = 1; i <= repetitions; ++i) {
+      arrived.fetch_add(1, std::memory_order_relaxed);
+      invoke(communicator, {.collective = Collective::barrier}, options);
+      if (arrived.load(std::memory_order_relaxed) < i * ranks)
+        ++wrong[static_cast<std::size_t>(communicator.rank())];
+    }
   });
-  outcome.exact_bytes = cell.count * size_of(cell.type);
+  CheckOutcome outcome;
   for (const auto count : wrong) {
     outcome.wrong += count;
     outcome.failed_ranks += count > 0 ? 1 : 0;
   }
+  return outcome;
+}
+
+void AlgorithmSubject::check_exact(const Cell& cell, CheckOutcome& outcome) {
+  const CheckedData& data = stage_.checked_data(cell.type, cell.op);
+  const Request request = stage_.request(cell.placement);
+  const CallOptions options = call_options();
+  const std::size_t element = size_of(cell.type);
+  const std::size_t count = cell.count;
+  std::vector<std::uint64_t> wrong(static_cast<std::size_t>(request.ranks));
+  stage_.team().each([&](Communicator& communicator) {
+    const int rank = communicator.rank();
+    const CallShape shape = call_shape(request, rank, count);
+    const auto [input, output] = stage_.memory(rank, cell.placement, shape, element);
+    std::memset(output, poison, shape.output * element);
+    data.fill(rank, input, count);
+    invoke(communicator,
+           {cell.collective, input, output, {&count, 1}, cell.type, cell.op, cell.root}, options);
+    auto& found = wrong[static_cast<std::size_t>(rank)];
+    found = data.wrong(rank, output, count);
+    if (!shape.shared) found += data.changed(rank, input, count);
+  });
+  outcome.exact_bytes = message_blocks(request) * count * element;
+  for (const auto found : wrong) {
+    outcome.wrong += found;
+    outcome.failed_ranks += found > 0 ? 1 : 0;
+  }
 }
 
 void AlgorithmSubject::check_against_reference(const Cell& cell, CheckOutcome& outcome) {
-  const int ranks = stage_.team().size();
-  const auto n = static_cast<std::size_t>(ranks);
-  const std::size_t element = size_of(cell.type);
-  const CallOptions options = call_options();
-  const bool in_place = cell.placement == Placement::in_place;
-
-  std::string resolved = spec_;
-  if (spec_ == automatic)
-    stage_.team().each([&](Communicator& communicator) {
-      auto choice = communicator.algorithm_for(Collective::all_reduce, cell.count * element,
-                                               in_place, options);
-      if (communicator.rank() == 0) resolved = std::move(choice);
-    });
-  const Plan plan = make_plan(resolved, request_of(ranks, cell.placement));
+  const Request request = stage_.request(cell.placement);
+  const std::string chosen = spec_ == automatic ? choice(cell) : spec_;
+  const Plan plan = make_plan(chosen, request);
   const std::uint64_t count = reference_elements(plan, cell.count);
-  CallOptions resolved_options = options;
-  resolved_options.algorithm = resolved;
-
-  const auto known = compared_.try_emplace(
-      {resolved + (in_place ? " in place" : ""), cell.type, cell.op, count}, CheckOutcome{});
-  CheckOutcome& found = known.first->second;
-  if (known.second) {
-    std::vector<std::vector<std::byte>> inputs(n), results(n);
-    PlanBuffers buffers;
-    for (std::size_t rank = 0; rank < n; ++rank) {
-      inputs[rank].resize(count * element);
-      fill_rounding(cell.type, cell.op, 3, static_cast<int>(rank), inputs[rank].data(), count);
-      results[rank] = inputs[rank];
-      buffers.inputs.push_back(in_place ? results[rank].data() : inputs[rank].data());
-      buffers.outputs.push_back(results[rank].data());
-    }
-    run_reference(
-        plan,
-        {.block_elements = {count}, .type = cell.type, .op = cell.op, .scalar = checked_scalar},
-        buffers);
-
-    std::vector<std::uint64_t> wrong(n);
-    stage_.team().each([&](Communicator& communicator) {
-      const int rank = communicator.rank();
-      std::byte* const input = stage_.input(rank, cell.placement);
-      std::byte* const output = stage_.output(rank);
-      std::memset(output, poison, count * element);
-      std::ranges::copy(inputs[static_cast<std::size_t>(rank)], input);  // may be empty: no memcpy
-      invoke(communicator, input, output, count, cell, resolved_options);
-      wrong[static_cast<std::size_t>(rank)] =
-          count_different(output, results[static_cast<std::size_t>(rank)].data(), count, element);
-    });
-    for (const auto different : wrong) {
-      found.wrong += different;
-      found.failed_ranks += different > 0 ? 1 : 0;
-    }
+  const auto key =
+      std::make_tuple(chosen + (request.in_place ? " in place" : ""), cell.type, cell.op, count);
+  auto known = compared_.find(key);
+  if (known == compared_.end()) {
+    Cell part = cell;
+    part.count = count;
+    known = compared_.emplace(key, compare_with_reference(part, plan)).first;
   }
-  outcome.reference_bytes = count * element;
-  outcome.wrong += found.wrong;
-  outcome.failed_ranks = std::max(outcome.failed_ranks, found.failed_ranks);
+  outcome.reference_bytes = message_blocks(request) * count * size_of(cell.type);
+  outcome.wrong += known->second.wrong;
+  outcome.failed_ranks = std::max(outcome.failed_ranks, known->second.failed_ranks);
+}
+
+CheckOutcome AlgorithmSubject::compare_with_reference(const Cell& cell, const Plan& plan) {
+  const Request& request = plan.request();
+  const auto n = static_cast<std::size_t>(request.ranks);
+  const std::size_t element = size_of(cell.type);
+  const std::size_t count = cell.count;
+
+  // What the reference makes of the contributions, in memory laid out as in the call.
+  std::vector<CallShape> shapes;
+  std::vector<std::vector<std::byte>> contributions(n), inputs(n), results(n);
+  PlanBuffers buffers;
+  for (std::size_t rank = 0; rank < n; ++rank) {
+    const CallShape shape = call_shape(request, static_cast<int>(rank), count);
+    shapes.push_back(shape);
+    contributions[rank].resize(shape.input * element);
+    fill_rounding(cell.type, cell.op, 3, static_cast<int>(rank), contributions[rank].data(),
+                  shape.input);
+    results[rank].resize(std::max(shape.memory(request.in_place), shape.output) * element);
+    if (shape.shared)
+      std::ranges::copy(contributions[rank], results[rank].begin() + static_cast<std::ptrdiff_t>(
+                                                                         shape.input_at * element));
+    else
+      inputs[rank] = contributions[rank];
+    buffers.inputs.push_back(shape.shared ? results[rank].data() + shape.input_at * element
+                                          : inputs[rank].data());
+    buffers.outputs.push_back(results[rank].data() + shape.output_at * element);
+  }
+  run_reference(plan,
+                {.block_elements = std::vector<std::size_t>(
+                     static_cast<std::size_t>(block_count(request)), count),
+                 .type = cell.type,
+                 .op = cell.op,
+                 .scalar = checked_scalar},
+                buffers);
+
+  CallOptions options = call_options();
+  options.algorithm = plan.spec();
+  std::vector<std::uint64_t> wrong(n);
+  stage_.team().each([&](Communicator& communicator) {
+    const int rank = communicator.rank();
+    const auto i = static_cast<std::size_t>(rank);
+    const auto [input, output] = stage_.memory(rank, cell.placement, shapes[i], element);
+    std::memset(output, poison, shapes[i].output * element);
+    std::ranges::copy(contributions[i], input);  // may be empty: no memcpy
+    invoke(communicator,
+           {cell.collective, input, output, {&count, 1}, cell.type, cell.op, cell.root}, options);
+    wrong[i] = count_different(output, buffers.outputs[i], shapes[i].output, element);
+  });
+  CheckOutcome outcome;
+  for (const auto different : wrong) {
+    outcome.wrong += different;
+    outcome.failed_ranks += different > 0 ? 1 : 0;
+  }
+  return outcome;
 }
 
 }  // namespace ringside::bench

@@ -4,75 +4,46 @@
 
 #include <functional>
 #include <map>
-#include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
 
-#include "ringside/bench/buffers.hpp"
-#include "ringside/bench/inputs.hpp"
+#include "ringside/bench/stage.hpp"
 #include "ringside/bench/subject.hpp"
-#include "ringside/bench/team.hpp"
+#include "ringside/collectives/communicator.hpp"
+#include "ringside/collectives/plan.hpp"
 
 namespace ringside::bench {
 
-/// A team, its buffers, and the contributions of checked calls: what the algorithms take turns on.
-///
-/// The buffers stay where they are, so that a message that fits a cache is found there by the next
-/// call (nccl-tests moves on inside its allocation instead).
-class Stage {
- public:
-  /// Buffers of `bytes` bytes per rank, an output and, for calls out of place, an input.
-  Stage(int ranks, std::size_t bytes, const BenchRequest& request);
-
-  [[nodiscard]] Team& team() { return team_; }
-  [[nodiscard]] std::byte* output(int rank) {
-    return outputs_[static_cast<std::size_t>(rank)].data();
-  }
-  /// In place: the output.
-  [[nodiscard]] std::byte* input(int rank, Placement placement);
-  [[nodiscard]] std::optional<Seconds> timeout() const { return timeout_; }
-
-  /// Fills the first `count` elements of every buffer with ones: numbers that no repetition in
-  /// place turns into slow ones (subnormals).
-  void fill_with_ones(ElementType type, std::uint64_t count);
-
-  /// Contributions, other ones at every second call, so that what a call left behind cannot pass
-  /// for the result of the next.
-  [[nodiscard]] const ExactInputs& exact_inputs(ElementType type, ReduceOp op);
-
- private:
-  Team team_;
-  std::vector<PageBuffer> inputs_, outputs_;
-  std::optional<Seconds> timeout_;
-  std::map<std::tuple<ElementType, ReduceOp, bool>, ExactInputs> exact_inputs_;
-  bool odd_check_ = false;
-};
-
 /// A call of one rank; what is checked.
-using Call = std::function<void(Communicator&, const std::byte* input, std::byte* output,
-                                std::size_t elements, ElementType, ReduceOp, const CallOptions&)>;
+using Call = std::function<void(Communicator&, const Arguments&, const CallOptions&)>;
 
+/// An algorithm, the library's choice (`auto`), or, for the barrier, which needs none, its entry.
 class AlgorithmSubject final : public Subject {
  public:
-  /// Throws what make_plan throws for a spec that is wrong or does not support the ranks. `call`
+  /// Throws what make_plan throws for a spec that is wrong or does not support the request. `call`
   /// stands in for the collective in tests of the checks: our own executors run nothing that has
   /// not been proven.
   AlgorithmSubject(Stage& stage, const std::string& spec, Call call = {});
 
   [[nodiscard]] Series describe() const override;
   [[nodiscard]] std::optional<std::string> refusal(const Cell& cell) const override;
+  [[nodiscard]] std::string choice(const Cell& cell) override;
   BlockTimes time(const Cell& cell, const Block& block) override;
   /// The whole message with exact contributions, and a call with rounding ones, of the same size or
-  /// as large as the reference interpreter can follow in some milliseconds.
+  /// as large as the reference interpreter can follow in some milliseconds. Of a barrier: whether a
+  /// rank left before all had come.
   std::optional<CheckOutcome> check(const Cell& cell) override;
 
  private:
   [[nodiscard]] CallOptions call_options() const;
-  void invoke(Communicator& communicator, const std::byte* input, std::byte* output,
-              std::size_t elements, const Cell& cell, const CallOptions& options) const;
+  void invoke(Communicator& communicator, const Arguments& arguments,
+              const CallOptions& options) const;
   void check_exact(const Cell& cell, CheckOutcome& outcome);
   void check_against_reference(const Cell& cell, CheckOutcome& outcome);
+  [[nodiscard]] CheckOutcome compare_with_reference(const Cell& cell, const Plan& plan);
+  [[nodiscard]] CheckOutcome check_barrier();
 
   Stage& stage_;
   Call call_;
@@ -83,7 +54,10 @@ class AlgorithmSubject final : public Subject {
   std::map<std::tuple<std::string, ElementType, ReduceOp, std::uint64_t>, CheckOutcome> compared_;
 };
 
-/// Counted from the plan out of place.
-[[nodiscard]] PlanFacts plan_facts(const std::string& spec, int ranks);
+/// What a series of calls that need no algorithm is called.
+inline constexpr std::string_view entry_label = "enter";
+
+/// Counted from the plan of a request; not for barrier, which has none.
+[[nodiscard]] PlanFacts plan_facts(const std::string& spec, const Request& request);
 
 }  // namespace ringside::bench

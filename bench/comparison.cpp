@@ -19,13 +19,17 @@ std::vector<Contest> contests(const Report& report) {
   std::vector<Contest> all;
   const auto find = [&](const Series& series, const Row& row, Placement placement) -> Contest& {
     for (auto& contest : all)
-      if (contest.ranks == series.ranks && contest.placement == placement &&
-          contest.type == row.type && contest.op == row.op && contest.bytes == row.bytes)
+      if (contest.collective == series.collective && contest.ranks == series.ranks &&
+          contest.placement == placement && contest.type == row.type && contest.op == row.op &&
+          contest.asked == row.asked && contest.bytes == row.bytes)
         return contest;
-    all.push_back({.ranks = series.ranks,
+    all.push_back({.collective = series.collective,
+                   .root = series.root,
+                   .ranks = series.ranks,
                    .placement = placement,
                    .type = row.type,
                    .op = row.op,
+                   .asked = row.asked,
                    .bytes = row.bytes,
                    .ours = {},
                    .peer = std::nullopt});
@@ -46,11 +50,13 @@ std::vector<Contest> contests(const Report& report) {
   for (auto& contest : all)
     std::stable_sort(contest.ours.begin(), contest.ours.end(),
                      [](const auto& a, const auto& b) { return a.timing->time < b.timing->time; });
-  const auto rank_order = report.request.ranks;
+  const auto place = [](const auto& list, auto value) {
+    return std::find(list.begin(), list.end(), value) - list.begin();
+  };
   const auto key = [&](const Contest& contest) {
-    const auto place = std::find(rank_order.begin(), rank_order.end(), contest.ranks);
-    return std::make_tuple(place - rank_order.begin(), contest.type, contest.op, contest.placement,
-                           contest.bytes);
+    return std::make_tuple(place(report.request.collectives, contest.collective),
+                           place(report.request.ranks, contest.ranks), contest.type, contest.op,
+                           contest.placement, contest.asked, contest.bytes);
   };
   std::stable_sort(all.begin(), all.end(),
                    [&](const Contest& a, const Contest& b) { return key(a) < key(b); });

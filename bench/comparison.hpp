@@ -14,12 +14,16 @@ namespace ringside::bench {
 /// is faster. Requires equal numbers of rounds.
 [[nodiscard]] double speedup(const Timing& ours, const Timing& peer);
 
-/// One size, type, operator and placement at one number of ranks, of all series that measured it.
+/// One size, type, operator and placement of a collective at one number of ranks, of all series
+/// that measured it.
 struct Contest {
+  Collective collective = Collective::all_reduce;
+  int root = 0;
   int ranks = 1;
   Placement placement = Placement::out_of_place;
   ElementType type = ElementType::float32;
   ReduceOp op = ReduceOp::sum;
+  std::uint64_t asked = 0;
   std::uint64_t bytes = 0;
 
   struct Entry {
@@ -30,7 +34,8 @@ struct Contest {
   std::optional<Entry> peer;
 };
 
-/// All contests of a report, by ranks, type, operator, placement and size. Point into the report.
+/// All contests of a report, by collective, ranks, type, operator,
+/// placement and size. Point into the report.
 [[nodiscard]] std::vector<Contest> contests(const Report& report);
 
 }  // namespace ringside::bench

@@ -114,15 +114,34 @@ void write(std::byte* to, std::size_t elements, std::size_t bytes, BitsAt bits_a
   }
 }
 
-/// Compares a buffer with repetitions of `pattern` (one period, or the whole buffer if shorter).
+/// Compares a buffer with repetitions of `pattern` (one period, or the whole buffer if shorter),
+/// from its element `at`.
 std::uint64_t differing(const std::byte* data, std::size_t elements, std::size_t bytes,
-                        const std::vector<std::byte>& pattern) {
+                        const std::vector<std::byte>& pattern, std::size_t at = 0) {
   const std::size_t length = pattern.size() / bytes;
   std::uint64_t different = 0;
-  for (std::size_t first = 0; first < elements; first += length)
-    different += count_different(data + first * bytes, pattern.data(),
-                                 std::min(length, elements - first), bytes);
+  for (std::size_t first = 0; first < elements;) {
+    const std::size_t run = std::min(length - at, elements - first);
+    different += count_different(data + first * bytes, pattern.data() + at * bytes, run, bytes);
+    first += run;
+    at = 0;
+  }
   return different;
+}
+
+/// Fills a buffer with repetitions of `pattern`.
+void repeat(std::byte* to, std::size_t bytes, const std::vector<std::byte>& pattern) {
+  for (std::size_t done = 0; done < bytes; done += pattern.size())
+    std::memcpy(to + done, pattern.data(), std::min(pattern.size(), bytes - done));
+}
+
+/// One period of a block that is only copied.
+std::vector<std::byte> block_row(ElementType type, std::uint64_t seed, int block,
+                                 std::size_t elements) {
+  const std::size_t bytes = size_of(type);
+  std::vector<std::byte> row(std::min(elements, ExactInputs::period) * bytes);
+  write(row.data(), row.size() / bytes, bytes, [&](std::size_t i) { return hash(seed, block, i); });
+  return row;
 }
 
 }  // namespace
@@ -167,19 +186,30 @@ std::vector<std::byte> ExactInputs::row(int rank, std::size_t first, std::size_t
 }
 
 void ExactInputs::fill(int rank, std::byte* to, std::size_t elements) const {
-  const auto pattern = row(rank, 0, std::min(elements, period));
-  const std::size_t bytes = elements * size_of(type_);
-  for (std::size_t done = 0; done < bytes; done += pattern.size())
-    std::memcpy(to + done, pattern.data(), std::min(pattern.size(), bytes - done));
+  repeat(to, elements * size_of(type_), row(rank, 0, std::min(elements, period)));
 }
 
-std::uint64_t ExactInputs::wrong(const std::byte* output, std::size_t elements) const {
-  return differing(output, elements, size_of(type_), result_);
+std::uint64_t ExactInputs::wrong(const std::byte* output, std::size_t elements,
+                                 std::size_t first) const {
+  return differing(output, elements, size_of(type_), result_, first % period);
 }
 
 std::uint64_t ExactInputs::changed(int rank, const std::byte* input, std::size_t elements) const {
   if (elements == 0) return 0;
   return differing(input, elements, size_of(type_), row(rank, 0, std::min(elements, period)));
+}
+
+std::uint64_t bits_of_one(ElementType type) { return is_floating(type) ? bits_in(type, 1.0) : 1; }
+
+void fill_block(ElementType type, std::uint64_t seed, int block, std::byte* to,
+                std::size_t elements) {
+  repeat(to, elements * size_of(type), block_row(type, seed, block, elements));
+}
+
+std::uint64_t wrong_in_block(ElementType type, std::uint64_t seed, int block, const std::byte* data,
+                             std::size_t elements) {
+  if (elements == 0) return 0;
+  return differing(data, elements, size_of(type), block_row(type, seed, block, elements));
 }
 
 void fill_rounding(ElementType type, ReduceOp op, std::uint64_t seed, int rank, std::byte* to,

@@ -5,7 +5,8 @@
 /// result is exact in the type whatever the order of the operations; then any wrong element is
 /// wrong by inequality, and the whole of a large message is checked at the speed of a comparison.
 /// *Rounding* contributions use the whole mantissa, so that the result depends on the order of
-/// the additions; they are compared with the reference interpreter bit for bit (check.hpp).
+/// the additions; they are compared with the reference interpreter bit for bit.
+/// Where nothing is folded, any bits will do.
 #pragma once
 
 #include <cstddef>
@@ -38,8 +39,9 @@ class ExactInputs {
 
   /// Writes what `rank` contributes.
   void fill(int rank, std::byte* to, std::size_t elements) const;
-  /// How many elements of a rank's output are not the result.
-  [[nodiscard]] std::uint64_t wrong(const std::byte* output, std::size_t elements) const;
+  /// How many elements of a rank's output are not the result, from element `first` of the message.
+  [[nodiscard]] std::uint64_t wrong(const std::byte* output, std::size_t elements,
+                                    std::size_t first = 0) const;
   /// How many elements of a rank's input are no longer what `fill` wrote.
   [[nodiscard]] std::uint64_t changed(int rank, const std::byte* input, std::size_t elements) const;
 
@@ -52,6 +54,17 @@ class ExactInputs {
   std::uint64_t seed_;
   std::vector<std::byte> result_;  // one period
 };
+
+/// The bits of the number 1.
+[[nodiscard]] std::uint64_t bits_of_one(ElementType type);
+
+/// Contributions that are only copied: any bits, other ones in every block, repeating with the
+/// period of ExactInputs.
+void fill_block(ElementType type, std::uint64_t seed, int block, std::byte* to,
+                std::size_t elements);
+/// How many elements are not what `fill_block` writes.
+[[nodiscard]] std::uint64_t wrong_in_block(ElementType type, std::uint64_t seed, int block,
+                                           const std::byte* data, std::size_t elements);
 
 /// Writes contributions whose result depends on the order of the operations: floats of full
 /// mantissa and both signs within some powers of two (close to 1 for prod, which must stay in

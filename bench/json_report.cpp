@@ -48,8 +48,11 @@ Json config(const Report& report) {
   config["warmup_iters"] = request.warmup;
   config["iterations"] = or_null(request.iterations);
   config["time_s"] = request.iterations ? Json(nullptr) : Json(request.time.count());
-  config["rounds"] = request.rounds;
+  config["rounds"] = rounds_of(request);
   config["pinned"] = request.pin;
+  config["buffers"] = to_string(request.buffers);
+  config["exact_counts"] = request.exact_counts;
+  config["root"] = request.root;
   config["aggregated_iterations"] = 1;
   config["validation"] = request.check ? 1 : 0;
   config["graph"] = 0;
@@ -77,7 +80,7 @@ Json timing(const Series& series, const Row& row, const std::optional<Timing>& m
   const auto& check = measured->check;
   Json json = {{"time", measured->time},
                {"alg_bw", algorithm_bandwidth(row.bytes, measured->time)},
-               {"bus_bw", bus_bandwidth(row.bytes, measured->time, series.ranks)},
+               {"bus_bw", bus_bandwidth(series, row, *measured)},
                {"nwrong", check ? Json(check->wrong) : Json(nullptr)},
                {"median_us", measured->median},
                {"min_us", measured->minimum},
@@ -86,6 +89,7 @@ Json timing(const Series& series, const Row& row, const std::optional<Timing>& m
                {"round_times_us", measured->round_times},
                {"iterations", measured->iterations},
                {"calls_per_sample", measured->calls_per_sample}};
+  if (!measured->spec.empty()) json["algorithm"] = measured->spec;
   if (check)
     json["checked"] = {{"exact_bytes_per_rank", check->exact_bytes},
                        {"reference_bytes_per_rank", check->reference_bytes},
@@ -98,14 +102,16 @@ Json results(const Report& report) {
   for (const auto& series : report.series)
     for (const auto& row : series.rows) {
       const auto& any = row.timings[0] ? row.timings[0] : row.timings[1];
-      list.push_back({{"algorithm", series.label},
+      list.push_back({{"collective", to_string(series.collective)},
+                      {"algorithm", series.label},
                       {"ranks", series.ranks},
                       {"kind", "measured"},
+                      {"asked_size", row.asked},
                       {"size", row.bytes},
                       {"count", row.count},
                       {"type", nccl_tests_name(row.type)},
-                      {"redop", nccl_tests_name(row.op)},
-                      {"root", -1},
+                      {"redop", redop_name(series.collective, row.op)},
+                      {"root", root_column(series.collective, series.root)},
                       {"out_of_place", timing(series, row, row.at(Placement::out_of_place))},
                       {"in_place", timing(series, row, row.at(Placement::in_place))},
                       {"actual_iterations", any ? any->iterations : 0}});
@@ -116,7 +122,8 @@ Json results(const Report& report) {
 Json algorithms(const Report& report) {
   Json list = Json::array();
   for (const auto& series : report.series) {
-    Json json = {{"algorithm", series.label},
+    Json json = {{"collective", to_string(series.collective)},
+                 {"algorithm", series.label},
                  {"ranks", series.ranks},
                  {"library", series.peer ? Json(series.detail) : Json("ringside")},
                  {"average_bus_bandwidth", average_bus_bandwidth(series)}};
@@ -136,12 +143,13 @@ Json ratios(const Report& report) {
     if (!contest.peer) continue;
     for (const auto& [series, measured] : contest.ours)
       list.push_back(
-          {{"algorithm", series->label},
+          {{"collective", to_string(contest.collective)},
+           {"algorithm", series->label},
            {"peer", contest.peer->series->label},
            {"ranks", contest.ranks},
            {"placement", contest.placement == Placement::in_place ? "in_place" : "out_of_place"},
            {"type", nccl_tests_name(contest.type)},
-           {"redop", nccl_tests_name(contest.op)},
+           {"redop", redop_name(contest.collective, contest.op)},
            {"size", contest.bytes},
            {"peer_time_over_ours", speedup(*measured, *contest.peer->timing)},
            {"fastest_of_ours", series == contest.ours.front().series}});
@@ -169,11 +177,17 @@ std::string json_report(const Report& report, bool with_summary) {
     ++timed;
   }
   Json skipped = Json::array();
-  for (const auto& [label, ranks, reason] : report.skipped)
-    skipped.push_back({{"algorithm", label}, {"ranks", ranks}, {"reason", reason}});
+  for (const auto& [label, ranks, reason, collective] : report.skipped)
+    skipped.push_back({{"collective", to_string(collective)},
+                       {"algorithm", label},
+                       {"ranks", ranks},
+                       {"reason", reason}});
+  Json collectives = Json::array();
+  for (const auto collective : report.request.collectives)
+    collectives.push_back(to_string(collective));
   Json json = {{"ringside_bench", 1},
                {"kind", "measured"},
-               {"collective", "all_reduce"},
+               {"collectives", std::move(collectives)},
                {"start_time", report.start_time},
                {"machine", machine(report.machine)},
                {"config", config(report)},
@@ -197,23 +211,25 @@ std::string json_report(const Report& report, bool with_summary) {
 
 std::string csv_report(const Report& report) {
   std::string text =
-      "kind,algorithm,ranks,type,redop,size,count,placement,time_us,algbw_GBps,busbw_GBps,nwrong,"
-      "median_us,"
-      "min_us,p95_us,skew_us,iterations,calls_per_sample\n";
+      "kind,collective,algorithm,ranks,type,redop,root,size,count,placement,buffers,time_us,"
+      "algbw_GBps,busbw_GBps,nwrong,median_us,min_us,p95_us,skew_us,iterations,calls_per_sample,"
+      "ran\n";
   for (const auto& series : report.series)
     for (const auto& row : series.rows)
       for (const auto placement : placements) {
         const auto& timing = row.at(placement);
         if (!timing) continue;
-        text += fmt::format("measured,{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
-                            csv_field(series.label), series.ranks, nccl_tests_name(row.type),
-                            nccl_tests_name(row.op), row.bytes, row.count,
-                            placement == Placement::in_place ? "in_place" : "out_of_place",
-                            timing->time, algorithm_bandwidth(row.bytes, timing->time),
-                            bus_bandwidth(row.bytes, timing->time, series.ranks),
-                            timing->check ? std::to_string(timing->check->wrong) : "",
-                            timing->median, timing->minimum, timing->p95, timing->skew,
-                            timing->iterations, timing->calls_per_sample);
+        text += fmt::format(
+            "measured,{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+            to_string(series.collective), csv_field(series.label), series.ranks,
+            nccl_tests_name(row.type), redop_name(series.collective, row.op),
+            root_column(series.collective, series.root), row.bytes, row.count,
+            placement == Placement::in_place ? "in_place" : "out_of_place",
+            to_string(report.request.buffers), timing->time,
+            algorithm_bandwidth(row.bytes, timing->time), bus_bandwidth(series, row, *timing),
+            timing->check ? std::to_string(timing->check->wrong) : "", timing->median,
+            timing->minimum, timing->p95, timing->skew, timing->iterations,
+            timing->calls_per_sample, csv_field(timing->spec));
       }
   return text;
 }

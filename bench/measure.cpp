@@ -22,9 +22,10 @@ double slowest(const BlockTimes& times) { return maximum(times.rank_seconds); }
 
 /// Seconds a call, from trial blocks that grow until one takes a quarter of `limit` or a
 /// millisecond; a single call says little when it is short.
-double calibrate(Subject& subject, const Cell& cell, int warmup, Seconds limit) {
+double calibrate(Subject& subject, const Cell& cell, const BenchRequest& request, Seconds limit) {
   const double enough = std::min(limit.count() / 4, 1e-3);
-  Block block{.samples = 1, .calls_per_sample = 1, .lead_in = warmup};
+  Block block{
+      .samples = 1, .calls_per_sample = 1, .lead_in = request.warmup, .buffers = request.buffers};
   while (true) {
     const double seconds = slowest(subject.time(cell, block));
     if (seconds >= enough) return seconds / static_cast<double>(block.calls_per_sample);
@@ -35,18 +36,41 @@ double calibrate(Subject& subject, const Cell& cell, int warmup, Seconds limit) 
   }
 }
 
+/// How much longer than planned a block and all rounds may take.
+constexpr double patience = 4;
+
 /// What the rounds of one subject come to.
 class Rounds {
  public:
-  explicit Rounds(Block block) : block_(block) {}
+  /// Calls that take `call` seconds.
+  Rounds(const BenchRequest& request, Seconds share, double call)
+      : request_(request), share_(share), call_(call) {}
 
-  [[nodiscard]] const Block& block() const { return block_; }
+  /// The next round's.
+  [[nodiscard]] Block block() const {
+    const std::int64_t rounds = rounds_of(request_);
+    Block block = request_.iterations
+                      ? block_of((*request_.iterations + rounds - 1) / rounds, call_)
+                      : block_within(call_, share_);
+    if (!request_.iterations) block.limit = share_ * patience;
+    block.buffers = request_.buffers;
+    return block;
+  }
 
-  void add(const BlockTimes& times) {
-    const auto calls = static_cast<double>(block_.samples * block_.calls_per_sample);
+  /// Returns the seconds of the slowest rank.
+  double add(const Block& block, const BlockTimes& times) {
+    const auto made =
+        static_cast<std::int64_t>(times.sample_seconds.size()) * block.calls_per_sample;
+    const auto calls = static_cast<double>(made);
+    calls_ += made;
+    calls_per_sample_ = block.calls_per_sample;
+    // Rounds stay alike unless the machine has changed, or the trial was interrupted.
+    const double now = slowest(times) / calls;
+    if (!request_.iterations && (now > 2 * call_ || now < call_ / 2)) call_ = now;
     round_times_.push_back(1e6 * mean(times.rank_seconds) / calls);
     skews_.push_back(1e6 * (maximum(times.rank_seconds) - minimum(times.rank_seconds)) / calls);
     for (const double seconds : times.sample_seconds) samples_.push_back(1e6 * seconds);
+    return slowest(times);
   }
 
   [[nodiscard]] Timing timing() const {
@@ -57,14 +81,16 @@ class Rounds {
     timing.minimum = bench::minimum(samples_);
     timing.p95 = percentile(samples_, 95);
     timing.skew = bench::median(skews_);
-    timing.calls_per_sample = block_.calls_per_sample;
-    timing.iterations =
-        block_.samples * block_.calls_per_sample * static_cast<std::int64_t>(round_times_.size());
+    timing.calls_per_sample = calls_per_sample_;
+    timing.iterations = calls_;
     return timing;
   }
 
  private:
-  Block block_;
+  const BenchRequest& request_;
+  Seconds share_;
+  double call_;
+  std::int64_t calls_ = 0, calls_per_sample_ = 1;
   std::vector<double> round_times_, skews_, samples_;
 };
 
@@ -88,20 +114,21 @@ Block block_of(std::int64_t calls, double call) {
 
 std::vector<Timing> measure(const std::vector<Subject*>& subjects, const Cell& cell,
                             const BenchRequest& request) {
-  std::int64_t rounds = request.rounds;
-  if (request.iterations) rounds = std::min(rounds, std::max<std::int64_t>(*request.iterations, 1));
+  const int rounds = rounds_of(request);
   const Seconds share = request.time / static_cast<double>(rounds);
+  const double most = patience * request.time.count() * static_cast<double>(subjects.size());
 
   std::vector<Rounds> of_subject;
-  for (Subject* subject : subjects) {
-    const double call = calibrate(*subject, cell, request.warmup, share);
-    of_subject.emplace_back(request.iterations
-                                ? block_of((*request.iterations + rounds - 1) / rounds, call)
-                                : block_within(call, share));
+  for (Subject* subject : subjects)
+    of_subject.emplace_back(request, share, calibrate(*subject, cell, request, share));
+  double spent = 0;
+  for (int round = 0; round < rounds; ++round) {
+    if (!request.iterations && spent > most) break;
+    for (std::size_t i = 0; i < subjects.size(); ++i) {
+      const Block block = of_subject[i].block();
+      spent += of_subject[i].add(block, subjects[i]->time(cell, block));
+    }
   }
-  for (std::int64_t round = 0; round < rounds; ++round)
-    for (std::size_t i = 0; i < subjects.size(); ++i)
-      of_subject[i].add(subjects[i]->time(cell, of_subject[i].block()));
 
   std::vector<Timing> timings;
   for (std::size_t i = 0; i < subjects.size(); ++i) {

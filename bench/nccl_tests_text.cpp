@@ -40,9 +40,16 @@ std::string four_fields(const Series& series, const Row& row, const std::optiona
   const std::string numbers =
       fmt::sprintf("  %7s  %6s  %6s", number_in(timing->time, 7),
                    number_in(algorithm_bandwidth(row.bytes, timing->time), 6),
-                   number_in(bus_bandwidth(row.bytes, timing->time, series.ranks), 6));
+                   number_in(bus_bandwidth(series, row, *timing), 6));
   if (!timing->check) return numbers + "    N/A";
   return numbers + fmt::sprintf("  %6g", static_cast<double>(timing->check->wrong));
+}
+
+/// The request as far as it is about this series.
+BenchRequest of_series(BenchRequest request, const Series& series) {
+  request.collectives = {series.collective};
+  request.ranks = {series.ranks};
+  return request;
 }
 
 }  // namespace
@@ -64,11 +71,12 @@ std::string text_header(const Report& report, const Series& series) {
       "# ringside {} ({}): measured on {}, {} of {} cores{}\n", report.machine.version,
       report.machine.source_commit, series.peer ? "processes" : "threads of one process",
       report.machine.allowed_cores, report.machine.cores,
-      series.peer
-          ? ""
-          : fmt::format("{}, {} kernels", request.pin ? " (pinned)" : "", report.machine.kernels));
-  if (!series.peer) text += inline_remark(request);
-  text += "# Collective test starting: all_reduce\n";
+      series.peer ? ""
+                  : fmt::format(" ({}), {} kernels", placing(request, report.machine, series.ranks),
+                                report.machine.kernels));
+  if (!series.peer) text += inline_remark(of_series(request, series));
+  text += buffers_remark(request);
+  text += fmt::format("# Collective test starting: {}\n", nccl_tests_name(series.collective));
   text += fmt::format(
       "# nThread {} nGpus 1 minBytes {} maxBytes {} step: {}({}) warmup iters: {} iters: {} agg "
       "iters: 1 validation: {} graph: 0 unalign: 0\n",
@@ -84,16 +92,21 @@ std::string text_header(const Report& report, const Series& series) {
 
 std::string text_row(const Series& series, const Row& row) {
   std::string text = fmt::sprintf("%12d  %12d  %8s  %6s  %6d", row.bytes, row.count,
-                                  nccl_tests_name(row.type), nccl_tests_name(row.op), -1);
+                                  nccl_tests_name(row.type), redop_name(series.collective, row.op),
+                                  root_column(series.collective, series.root));
   for (const auto& timing : row.timings) text += four_fields(series, row, timing);
-  return text + "\n";
+  text += "\n";
+  if (const auto chosen = choices(row); !chosen.empty())
+    text += fmt::format("# {} ran {}\n", series.label, chosen);
+  return text;
 }
 
 std::string text_footer(const Series& series) {
   const auto failed = failed_checks(series);
   return fmt::format("# Out of bounds values : {} {}\n", failed, failed == 0 ? "OK" : "FAILED") +
          fmt::sprintf("# Avg bus bandwidth    : %g \n", average_bus_bandwidth(series)) +
-         "#\n# Collective test concluded: all_reduce\n#\n\n";
+         fmt::format("#\n# Collective test concluded: {}\n#\n\n",
+                     nccl_tests_name(series.collective));
 }
 
 std::string text_block(const Report& report, const Series& series) {

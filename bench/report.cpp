@@ -3,18 +3,73 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "ringside/base/options.hpp"
 #include "ringside/base/text.hpp"
 
 namespace ringside::bench {
+namespace {
+
+/// Bytes of the longest input of a rank in the smallest message measured. (A barrier has none, and
+/// no plan either.)
+std::uint64_t longest_input(Collective collective, int ranks, ElementType type,
+                            const BenchRequest& request) {
+  if (collective == Collective::barrier) return std::numeric_limits<std::uint64_t>::max();
+  const auto volume = volume_of(collective, ranks, type, request.sizes.begin, request.exact_counts);
+  const bool one_block = collective == Collective::all_gather || collective == Collective::gather;
+  return one_block ? volume.count * size_of(type) : volume.bytes;
+}
+
+}  // namespace
 
 std::string inline_remark(const BenchRequest& request) {
   const auto most = option<std::uint64_t>("inline");
-  if (most == 0 || request.sizes.begin > most) return {};
+  bool any = false;
+  for (const auto collective : request.collectives)
+    for (const int ranks : request.ranks)
+      for (const auto type : request.types)
+        any = any || longest_input(collective, ranks, type, request) <= most;
+  if (most == 0 || !any) return {};
   return fmt::format(
-      "# messages up to {} travel in the call itself where the algorithm's proof allows it; --set "
-      "inline=0 runs its plan\n",
+      "# inputs of up to {} a rank travel in the call itself where the algorithm's proof allows "
+      "it; "
+      "--set inline=0 runs its plan\n",
       format_bytes(most));
+}
+
+std::string placing(const BenchRequest& request, const Machine& machine, int ranks) {
+  const int cores = machine.allowed_cores;
+  const auto shared =
+      ranks > cores ? fmt::format("; {} ranks share {} core{}", ranks, cores, cores == 1 ? "" : "s")
+                    : std::string();
+  if (!request.pin) return "not pinned" + shared;
+  return fmt::format("pinned, rank r to core r mod {}{}", cores, shared);
+}
+
+std::string buffers_remark(const BenchRequest& request) {
+  switch (request.buffers) {
+    case Buffers::warm:
+      return {};
+    case Buffers::cold:
+      return "# cold buffers: every call has others, which have left the caches since their last "
+             "use\n";
+    case Buffers::rewritten:
+      return "# rewritten buffers: every rank writes its input before each call, and then the "
+             "ranks "
+             "meet; both are not timed\n";
+  }
+  return {};
+}
+
+std::string choices(const Row& row) {
+  const auto& out = row.at(Placement::out_of_place);
+  const auto& in = row.at(Placement::in_place);
+  const std::string first = out ? out->spec : std::string();
+  const std::string second = in ? in->spec : std::string();
+  if (first == second || second.empty()) return first;
+  if (first.empty()) return second;
+  return fmt::format("{} out of place, {} in place", first, second);
 }
 
 std::uint64_t failed_checks(const Series& series) {
@@ -32,7 +87,7 @@ double average_bus_bandwidth(const Series& series) {
   for (const auto& row : series.rows)
     for (const auto& timing : row.timings)
       if (timing) {
-        sum += bus_bandwidth(row.bytes, timing->time, series.ranks);
+        sum += bus_bandwidth(series, row, *timing);
         ++measured;
       }
   return measured == 0 ? 0 : sum / measured;

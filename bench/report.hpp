@@ -11,6 +11,7 @@
 
 #include "ringside/bench/machine.hpp"
 #include "ringside/bench/request.hpp"
+#include "ringside/bench/volume.hpp"
 
 namespace ringside::bench {
 
@@ -35,14 +36,16 @@ struct Timing {
   std::int64_t iterations = 0;
   std::int64_t calls_per_sample = 1;
   std::optional<CheckOutcome> check;
+  std::string spec;  ///< what ran, where the series' label does not say it (`auto`)
 };
 
 /// One line of a table.
 struct Row {
   ElementType type = ElementType::float32;
-  ReduceOp op = ReduceOp::sum;
+  ReduceOp op = ReduceOp::sum;  ///< sum where nothing is reduced
+  std::uint64_t asked = 0;      ///< the size of the sweep; `bytes` may be less (volume.hpp)
   std::uint64_t bytes = 0;
-  std::uint64_t count = 0;
+  std::uint64_t count = 0;                                       ///< of a block
   std::array<std::optional<Timing>, placements.size()> timings;  ///< by Placement
 
   [[nodiscard]] const std::optional<Timing>& at(Placement placement) const {
@@ -59,8 +62,10 @@ struct PlanFacts {
   double memory_traffic = 0;  ///< bytes that all ranks read and write
 };
 
-/// One algorithm, or one library that we compare with, at one number of ranks.
+/// One algorithm, or one library that we compare with, at one collective and number of ranks.
 struct Series {
+  Collective collective = Collective::all_reduce;
+  int root = 0;
   std::string label;  ///< spec string, or the library's name
   bool peer = false;
   std::string detail;  ///< a peer: what exactly was measured
@@ -69,11 +74,12 @@ struct Series {
   std::vector<Row> rows;
 };
 
-/// An algorithm that `all` left out.
+/// An algorithm that was left out.
 struct Skipped {
   std::string label;
   int ranks = 1;
   std::string reason;
+  Collective collective = Collective::all_reduce;
 };
 
 struct Report {
@@ -89,14 +95,24 @@ struct Report {
   return static_cast<double>(bytes) / microseconds / 1e3;
 }
 
-/// Of an all-reduce: what each link of a bandwidth-optimal one would carry.
-[[nodiscard]] inline double bus_bandwidth(std::uint64_t bytes, double microseconds, int ranks) {
-  return algorithm_bandwidth(bytes, microseconds) * 2 * (ranks - 1) / ranks;
+/// What each link of a bandwidth-optimal implementation would carry.
+[[nodiscard]] inline double bus_bandwidth(const Series& series, const Row& row,
+                                          const Timing& timing) {
+  return algorithm_bandwidth(row.bytes, timing.time) * bus_factor(series.collective, series.ranks);
 }
 
 /// A `#` line that says which messages bypass their algorithm's plan (the option `inline`); empty
-/// where none measured does.
+/// where none that is measured does.
 [[nodiscard]] std::string inline_remark(const BenchRequest& request);
+
+/// "pinned: rank r on core r mod 2 (of 0 1), 4 ranks on 2 cores"...: where the ranks run.
+[[nodiscard]] std::string placing(const BenchRequest& request, const Machine& machine, int ranks);
+
+/// A `#` line about buffers that are not warm; empty for those that are.
+[[nodiscard]] std::string buffers_remark(const BenchRequest& request);
+
+/// "one_shot", "two_shot out of place, one_shot in place": what `auto` ran in a row; else empty.
+[[nodiscard]] std::string choices(const Row& row);
 
 /// Checks that failed: one per rank, row and placement with a wrong element.
 [[nodiscard]] std::uint64_t failed_checks(const Series& series);

@@ -12,6 +12,7 @@
 #include "ringside/base/clock.hpp"
 #include "ringside/bench/sizes.hpp"
 #include "ringside/collectives/reduction/types.hpp"
+#include "ringside/collectives/request.hpp"
 
 namespace ringside::bench {
 
@@ -24,18 +25,41 @@ inline constexpr std::array placements = {Placement::out_of_place, Placement::in
   return placement == Placement::in_place ? "in place" : "out of place";
 }
 
+/// What a timed call finds of its data.
+enum class Buffers : int {
+  warm,       ///< the same buffers in every call: what fits a cache is found there
+  cold,       ///< other buffers in every call, so many that they leave the last cache between two
+              ///< uses
+  rewritten,  ///< every rank writes its input before each call, and then the ranks meet; both
+              ///< untimed. What a trainer does: the data have just been computed.
+};
+
+inline constexpr std::array all_buffers = {Buffers::warm, Buffers::cold, Buffers::rewritten};
+
+/// "warm", "cold", "rewritten".
+[[nodiscard]] constexpr std::string_view to_string(Buffers buffers) {
+  return buffers == Buffers::warm ? "warm" : buffers == Buffers::cold ? "cold" : "rewritten";
+}
+
 struct BenchRequest {
+  std::vector<Collective> collectives = {Collective::all_reduce};
   /// Spec strings; empty: every registered algorithm that supports the request.
   std::vector<std::string> algorithms = {};
   std::vector<int> ranks = {2};
+  int root = 0;  ///< of the collectives that have one
   SizeRange sizes = {};
+  bool exact_counts = false;  ///< blocks are not rounded down to 16 bytes (volume.hpp)
   std::vector<ElementType> types = {ElementType::float32};
   std::vector<ReduceOp> ops = {ReduceOp::sum};
   std::array<bool, placements.size()> measured = {true, true};  ///< by Placement
 
-  /// Calls in all of one algorithm, size and placement, or nothing: as many as fit `time`.
+  /// Calls in all of one algorithm, size and placement, or nothing: as many as fit `time`, and on a
+  /// machine that slows down no longer than some times `time` (measure.hpp).
   std::optional<std::int64_t> iterations = std::nullopt;
   Seconds time{0.05};
+  Buffers buffers = Buffers::warm;
+  /// Bytes that a rank's cold buffers move through; nothing: see `cold_pool` (stage.hpp).
+  std::optional<std::uint64_t> cold_bytes = std::nullopt;
   int warmup = 1;  ///< untimed calls before the first round
   int rounds = 5;  ///< blocks of calls that the time or the calls are spread over
   bool check = true;
@@ -47,5 +71,11 @@ struct BenchRequest {
   bool compare_openmpi = false;
   std::string openmpi_program = {};  ///< the peer; empty: look for it beside this program
 };
+
+/// The rounds that are run: with fewer calls than rounds, one a call.
+[[nodiscard]] constexpr int rounds_of(const BenchRequest& request) {
+  if (!request.iterations || *request.iterations >= request.rounds) return request.rounds;
+  return *request.iterations < 1 ? 1 : static_cast<int>(*request.iterations);
+}
 
 }  // namespace ringside::bench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// Something whose all-reduce can be timed: an algorithm of ours, or another library.
+/// Something whose collectives can be timed: an algorithm of ours, or another library.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,12 @@ namespace ringside::bench {
 
 /// The call to be timed.
 struct Cell {
+  Collective collective = Collective::all_reduce;
   ElementType type = ElementType::float32;
   ReduceOp op = ReduceOp::sum;
-  std::uint64_t count = 0;  ///< elements
+  std::uint64_t count = 0;  ///< elements of a block (volume.hpp)
   Placement placement = Placement::out_of_place;
+  int root = 0;
 };
 
 /// How often: `samples` samples of `calls_per_sample` calls on end, after `lead_in` untimed calls.
@@ -25,12 +27,18 @@ struct Block {
   std::int64_t samples = 1;
   std::int64_t calls_per_sample = 1;
   int lead_in = 0;
+  Buffers buffers = Buffers::warm;  ///< also of the untimed calls
+  /// No sample begins later than this after the first, but for one or two: what was a block of
+  /// milliseconds may take minutes on a machine whose cores are taken away meanwhile. A subject
+  /// that cannot stop early runs all samples.
+  std::optional<Seconds> limit = std::nullopt;
 };
 
 /// What a block took. Each rank reads its clock before the first call and after every sample.
 struct BlockTimes {
-  std::vector<double> rank_seconds;    ///< by rank: the whole block
-  std::vector<double> sample_seconds;  ///< by sample: the slowest rank's, of one call (mean)
+  std::vector<double> rank_seconds;  ///< by rank: the whole block
+  /// By sample: the slowest rank's, of one call (mean). Fewer than asked for at the block's limit.
+  std::vector<double> sample_seconds;
 };
 
 /// Used from one thread; between calls it takes no processor time.
@@ -45,6 +53,9 @@ class Subject {
   [[nodiscard]] virtual Series describe() const = 0;
   /// Nothing, or why this cannot run the call.
   [[nodiscard]] virtual std::optional<std::string> refusal(const Cell& cell) const = 0;
+  /// The canonical spec of the algorithm that the call runs, where the series' label does not say
+  /// it (`auto`).
+  [[nodiscard]] virtual std::string choice(const Cell&) { return {}; }
   /// Times one block. All ranks start together: after the untimed calls, or after a message of one
   /// element where there are none.
   virtual BlockTimes time(const Cell& cell, const Block& block) = 0;

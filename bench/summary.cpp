@@ -159,10 +159,10 @@ std::string reason(const Series& winner, const std::vector<const Series*>& rival
                      join(bad, " and "));
 }
 
-std::string about_ranks(int ranks, const std::vector<Contest>& contests,
+std::string about_group(Collective collective, int ranks, const std::vector<Contest>& contests,
                         const std::vector<const Series*>& rivals, int cores) {
   const auto all = standings(contests);
-  std::string text = fmt::format("With {} ranks ", ranks);
+  std::string text = fmt::format("{} with {} ranks: ", to_string(collective), ranks);
   std::vector<std::string> parts;
   for (const auto& reign : reigns(all)) {
     const auto lead = largest_lead(reign);
@@ -192,8 +192,11 @@ std::string about_peer(const std::vector<Contest>& all) {
   }
   if (count == 0) return {};
   const auto place = [](const Contest& contest) {
-    return fmt::format("{} {}, {} ranks", format_bytes(contest.bytes), to_string(contest.placement),
-                       contest.ranks);
+    return fmt::format("{}{} {}, {} ranks",
+                       contest.collective == Collective::all_reduce
+                           ? std::string()
+                           : fmt::format("{} ", to_string(contest.collective)),
+                       format_bytes(contest.bytes), to_string(contest.placement), contest.ranks);
   };
   return fmt::format(
       " Open MPI's MPI_Allreduce took {} times as long as the fastest of ours in the geometric "
@@ -227,20 +230,23 @@ std::string wrapped(const std::string& text) {
 std::string summary(const Report& report) {
   const auto all = contests(report);
   std::string text = "Measured here; steps and memory traffic are counted from the plans.";
-  for (const int ranks : report.request.ranks) {
-    std::vector<Contest> of_ranks;
-    std::vector<const Series*> rivals;
-    // One type and operator: the first asked for.
-    for (const auto& contest : all)
-      if (contest.ranks == ranks && contest.type == report.request.types.front() &&
-          contest.op == report.request.ops.front())
-        of_ranks.push_back(contest);
-    for (const auto& series : report.series)
-      if (series.ranks == ranks && !series.peer) rivals.push_back(&series);
-    if (!of_ranks.empty())
-      text +=
-          fmt::format(" {}", about_ranks(ranks, of_ranks, rivals, report.machine.allowed_cores));
-  }
+  for (const auto collective : report.request.collectives)
+    for (const int ranks : report.request.ranks) {
+      std::vector<Contest> of_group;
+      std::vector<const Series*> rivals;
+      // One type and operator: the first asked for.
+      const auto op = reduces(collective) ? report.request.ops.front() : ReduceOp::sum;
+      for (const auto& contest : all)
+        if (contest.collective == collective && contest.ranks == ranks &&
+            contest.type == report.request.types.front() && contest.op == op)
+          of_group.push_back(contest);
+      for (const auto& series : report.series)
+        if (series.collective == collective && series.ranks == ranks && !series.peer)
+          rivals.push_back(&series);
+      if (!of_group.empty() && collective != Collective::barrier)
+        text += fmt::format(
+            " {}", about_group(collective, ranks, of_group, rivals, report.machine.allowed_cores));
+    }
   return wrapped(text + about_peer(all));
 }
 

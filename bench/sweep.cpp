@@ -29,89 +29,192 @@ bool measures(const BenchRequest& request, Placement placement) {
   return request.measured[static_cast<std::size_t>(placement)];
 }
 
-/// Refuses what would end in the kernel killing somebody. Open MPI's processes have buffers of
-/// their own, and its algorithms a temporary as large.
-void check_memory(const BenchRequest& request, std::uint64_t largest, int ranks) {
-  const std::uint64_t available = available_memory();
-  const std::uint64_t buffers = measures(request, Placement::out_of_place) ? 2 : 1;
-  const std::uint64_t of_rank = buffers + (request.compare_openmpi ? buffers + 1 : 0);
-  const auto n = static_cast<std::uint64_t>(ranks);
-  if (available == 0 || largest <= available / (of_rank * n)) return;
-  throw Error(
-      ErrorCode::bad_input,
-      fmt::format("{} ranks with messages of {} need {} buffers of that size, more than the "
-                  "{} of memory available; choose a smaller --end",
-                  ranks, format_bytes(largest), of_rank * n, format_bytes(available)));
+/// The sizes of a sweep; a barrier has none, and is measured once.
+std::vector<std::uint64_t> sizes_for(const BenchRequest& request, Collective collective) {
+  if (collective == Collective::barrier) return {0};
+  return sizes_of(request.sizes);
 }
 
-/// The algorithms to measure at this number of ranks. Those that `all` leaves out are noted.
+Request request_for(const BenchRequest& request, Collective collective, int ranks) {
+  return {.collective = collective,
+          .ranks = ranks,
+          .root = has_root(collective) ? request.root : 0,
+          .in_place = false};
+}
+
+/// Refuses what would end in the kernel killing somebody. Open MPI's processes have buffers of
+/// their own, and its algorithms a temporary as large.
+void check_memory(const BenchRequest& request, const Request& what) {
+  const std::uint64_t largest = sizes_for(request, what.collective).back();
+  const std::uint64_t buffers = measures(request, Placement::out_of_place) ? 2 : 1;
+  const std::uint64_t of_peer = request.compare_openmpi ? buffers + 1 : 0;
+  const double needed = static_cast<double>(Stage::bytes_needed(what, largest, request)) +
+                        static_cast<double>(largest) * static_cast<double>(of_peer) * what.ranks;
+  const std::uint64_t available = available_memory();
+  if (available == 0 || needed <= static_cast<double>(available)) return;
+  throw Error(
+      ErrorCode::bad_input,
+      fmt::format("{} ranks with messages of {} need {} of buffers, more than the {} of memory "
+                  "available; choose a smaller --end",
+                  what.ranks, format_bytes(largest),
+                  format_bytes(static_cast<std::uint64_t>(std::min(needed, 0x1p63))),
+                  format_bytes(available)));
+}
+
+/// Nothing if the algorithm serves the request in both placements, or its reason.
+std::optional<Error> refusal_of(const std::string& spec, Request what) {
+  if (spec == "auto") return std::nullopt;
+  for (const bool in_place : {false, true}) {
+    what.in_place = in_place;
+    if (in_place && !can_be_in_place(what.collective)) continue;
+    try {
+      (void)make_algorithm(parse_spec(spec), what);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported) throw;
+      return error;
+    }
+  }
+  return std::nullopt;
+}
+
+/// The algorithms to measure. Those that are left out are noted: by `all`, and of those named the
+/// ones that serve other collectives of the sweep.
 std::vector<std::unique_ptr<Subject>> make_subjects(const BenchRequest& request, Stage& stage,
                                                     std::vector<Skipped>& skipped) {
+  const Request what = stage.request(Placement::out_of_place);
   std::vector<std::unique_ptr<Subject>> subjects;
-  for (const auto& spec : request.algorithms)
-    subjects.push_back(std::make_unique<AlgorithmSubject>(stage, spec));
+  if (what.collective == Collective::barrier) {
+    subjects.push_back(std::make_unique<AlgorithmSubject>(stage, "auto"));
+    return subjects;
+  }
+  for (const auto& spec : request.algorithms) {
+    if (const auto why = refusal_of(spec, what))
+      skipped.push_back({spec, what.ranks, why->what(), what.collective});
+    else
+      subjects.push_back(std::make_unique<AlgorithmSubject>(stage, spec));
+  }
   if (!request.algorithms.empty()) return subjects;
   for (const AlgorithmInfo& info : registered_algorithms()) {
     const auto& served = info.collectives;
-    if (std::find(served.begin(), served.end(), Collective::all_reduce) == served.end()) continue;
+    if (std::find(served.begin(), served.end(), what.collective) == served.end()) continue;
     try {
       subjects.push_back(std::make_unique<AlgorithmSubject>(stage, info.name));
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::bad_input) throw;
-      skipped.push_back({info.name, stage.team().size(), error.what()});
+      skipped.push_back({info.name, what.ranks, error.what(), what.collective});
     }
   }
   return subjects;
 }
 
-/// Fails for a request that cannot be served before anything has been measured.
+/// Fails for a request that cannot be served before anything has been measured: for a spec that
+/// cannot be run at a number of ranks with any of the collectives.
 void check_algorithms(const BenchRequest& request) {
   for (const int ranks : request.ranks)
-    for (const auto& spec : request.algorithms)
-      if (spec != "auto")
-        for (const bool in_place : {false, true})
-          (void)make_algorithm(parse_spec(spec), {.collective = Collective::all_reduce,
-                                                  .ranks = ranks,
-                                                  .root = 0,
-                                                  .in_place = in_place});
+    for (const auto& spec : request.algorithms) {
+      std::optional<Error> first;
+      bool served = false;
+      for (const auto collective : request.collectives) {
+        if (collective == Collective::barrier) continue;
+        auto why = refusal_of(spec, request_for(request, collective, ranks));
+        served = served || !why;
+        if (why && !first) first = std::move(why);
+      }
+      if (first && !served) throw *first;
+    }
 }
 
-/// One number of ranks.
+void check_request(const BenchRequest& request) {
+  (void)sizes_of(request.sizes);
+  const bool out = measures(request, Placement::out_of_place);
+  for (const auto collective : request.collectives)
+    if (!out && !can_be_in_place(collective) && request.collectives.size() == 1)
+      throw Error(ErrorCode::bad_input,
+                  fmt::format("{} cannot be in place", to_string(collective)));
+  for (const int ranks : request.ranks)
+    if (request.root < 0 || request.root >= ranks)
+      throw Error(ErrorCode::bad_input,
+                  fmt::format("--root {} is not one of {} ranks", request.root, ranks));
+  check_algorithms(request);
+  for (const auto collective : request.collectives)
+    for (const int ranks : request.ranks)
+      check_memory(request, request_for(request, collective, ranks));
+}
+
+/// How far a sweep has come.
+struct Cells {
+  std::size_t done = 0, total = 0;
+};
+
+/// One collective at one number of ranks.
 class Group {
  public:
-  Group(Report& report, const std::vector<std::uint64_t>& sizes, int ranks,
-        const SweepListener& listener)
+  Group(Report& report, const Request& what, Cells& cells, const SweepListener& listener)
       : report_(report),
         request_(report.request),
-        sizes_(sizes),
+        what_(what),
+        cells_(cells),
+        sizes_(sizes_for(request_, what.collective)),
         listener_(listener),
-        stage_(ranks, sizes.back(), request_),
+        stage_(what, sizes_.back(), request_),
         subjects_(make_subjects(request_, stage_, report.skipped)),
         first_(report.series.size()) {
-    if (request_.compare_openmpi)
-      subjects_.push_back(std::make_unique<OpenMpiSubject>(
-          ranks, request_.openmpi_program, request_.timeout.value_or(option<Seconds>("timeout"))));
-    for (const auto& subject : subjects_) report_.series.push_back(subject->describe());
+    if (request_.compare_openmpi && what.collective == Collective::all_reduce)
+      subjects_.push_back(
+          std::make_unique<OpenMpiSubject>(what.ranks, request_.openmpi_program,
+                                           request_.timeout.value_or(option<Seconds>("timeout"))));
+    for (const auto& subject : subjects_) {
+      report_.series.push_back(subject->describe());
+      report_.series.back().collective = what.collective;
+      report_.series.back().root = what.root;
+    }
   }
 
+  /// Empty where every algorithm was left out.
   void run() {
-    for (const auto type : request_.types)
-      for (const auto op : request_.ops)
+    if (subjects_.empty()) return;
+    const std::vector<ReduceOp> no_operator = {ReduceOp::sum};
+    const bool barrier = what_.collective == Collective::barrier;
+    for (const auto type : barrier ? std::vector{request_.types.front()} : request_.types)
+      for (const auto op : reduces(what_.collective) ? request_.ops : no_operator)
         for (const auto size : sizes_) measure_size(type, op, size);
     listener_.group(report_, first_);
   }
 
+  /// Sizes times placements, of all types and operators.
+  [[nodiscard]] static std::size_t cells(const BenchRequest& request, const Request& what) {
+    std::size_t placed = 0;
+    for (const auto placement : placements)
+      if (measured(request, what.collective, placement)) ++placed;
+    if (what.collective == Collective::barrier) return placed;
+    const std::size_t ops = reduces(what.collective) ? request.ops.size() : 1;
+    return placed * sizes_of(request.sizes).size() * request.types.size() * ops;
+  }
+
  private:
+  static bool measured(const BenchRequest& request, Collective collective, Placement placement) {
+    return measures(request, placement) &&
+           (placement == Placement::out_of_place || can_be_in_place(collective));
+  }
+
   /// A row of every series.
   void measure_size(ElementType type, ReduceOp op, std::uint64_t size) {
-    const std::uint64_t count = size / size_of(type);
-    std::vector<Row> rows(
-        subjects_.size(),
-        Row{.type = type, .op = op, .bytes = count * size_of(type), .count = count, .timings = {}});
+    const auto volume = volume_of(what_.collective, what_.ranks, type, size, request_.exact_counts);
+    std::vector<Row> rows(subjects_.size(), Row{.type = type,
+                                                .op = op,
+                                                .asked = size,
+                                                .bytes = volume.bytes,
+                                                .count = volume.count,
+                                                .timings = {}});
     std::vector<bool> taken(subjects_.size(), false);
     for (const auto placement : placements) {
-      if (!measures(request_, placement)) continue;
-      const Cell cell{.type = type, .op = op, .count = count, .placement = placement};
+      if (!measured(request_, what_.collective, placement)) continue;
+      const Cell cell{.collective = what_.collective,
+                      .type = type,
+                      .op = op,
+                      .count = volume.count,
+                      .placement = placement,
+                      .root = what_.root};
       std::vector<Subject*> able;
       std::vector<std::size_t> places;
       for (std::size_t i = 0; i < subjects_.size(); ++i) {
@@ -120,13 +223,14 @@ class Group {
         else
           able.push_back(subjects_[i].get()), places.push_back(i);
       }
-      listener_.progress(done_++, total(),
-                         fmt::format("{} ranks, {}, {}", stage_.team().size(), format_bytes(size),
-                                     to_string(placement)));
-      stage_.fill_with_ones(type, count);
-      const auto timings = measure(able, cell, request_);
+      listener_.progress(cells_.done++, cells_.total,
+                         fmt::format("{}, {} ranks, {}, {}", to_string(what_.collective),
+                                     what_.ranks, format_bytes(size), to_string(placement)));
+      stage_.fill_with_ones(type, volume.count);
+      auto timings = measure(able, cell, request_);
       for (std::size_t i = 0; i < places.size(); ++i) {
-        rows[places[i]].timings[static_cast<std::size_t>(placement)] = timings[i];
+        timings[i].spec = able[i]->choice(cell);
+        rows[places[i]].timings[static_cast<std::size_t>(placement)] = std::move(timings[i]);
         taken[places[i]] = true;
       }
     }
@@ -139,28 +243,23 @@ class Group {
   }
 
   void note_refusal(std::size_t subject, const std::string& why) {
-    const Skipped note{report_.series[first_ + subject].label, stage_.team().size(), why};
+    const Skipped note{report_.series[first_ + subject].label, what_.ranks, why, what_.collective};
     for (const auto& earlier : report_.skipped)
       if (earlier.label == note.label && earlier.ranks == note.ranks &&
-          earlier.reason == note.reason)
+          earlier.collective == note.collective && earlier.reason == note.reason)
         return;
     report_.skipped.push_back(note);
   }
 
-  [[nodiscard]] std::size_t total() const {
-    const auto both = static_cast<std::size_t>(
-        std::count(request_.measured.begin(), request_.measured.end(), true));
-    return sizes_.size() * request_.types.size() * request_.ops.size() * both;
-  }
-
   Report& report_;
   const BenchRequest& request_;
-  const std::vector<std::uint64_t>& sizes_;
+  Request what_;
+  Cells& cells_;
+  std::vector<std::uint64_t> sizes_;
   const SweepListener& listener_;
   Stage stage_;
   std::vector<std::unique_ptr<Subject>> subjects_;
   std::size_t first_;
-  std::size_t done_ = 0;
 };
 
 }  // namespace
@@ -172,10 +271,27 @@ Report run_sweep(const BenchRequest& request, const SweepListener& listener) {
   report.start_time = utc_now();
   if (request.compare_openmpi && request.openmpi_program.empty())
     report.request.openmpi_program = find_openmpi_program();
-  const auto sizes = sizes_of(request.sizes);
-  check_algorithms(request);
-  for (const int ranks : request.ranks) check_memory(request, sizes.back(), ranks);
-  for (const int ranks : request.ranks) Group(report, sizes, ranks, listener).run();
+  check_request(request);
+
+  struct Planned {
+    Request what;
+    std::size_t cells;
+  };
+  std::vector<Planned> groups;
+  Cells cells;
+  for (const auto collective : request.collectives)
+    for (const int ranks : request.ranks) {
+      const Request what = request_for(request, collective, ranks);
+      groups.push_back({what, Group::cells(request, what)});
+      cells.total += groups.back().cells;
+    }
+  for (const auto& group : groups) {
+    if (group.cells > 0)
+      Group(report, group.what, cells, listener).run();
+    else
+      report.skipped.push_back(
+          {"all", group.what.ranks, "it cannot be in place", group.what.collective});
+  }
   report.end_time = utc_now();
   return report;
 }

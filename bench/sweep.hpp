@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/// The whole measurement: every algorithm at every number of ranks, type, operator, size and
-/// placement, and Open MPI beside them.
+/// The whole measurement: every algorithm of every collective at every number of ranks, type,
+/// operator, size and placement, and Open MPI beside them.
 #pragma once
 
 #include <functional>
@@ -11,20 +11,22 @@ namespace ringside::bench {
 
 /// Called as soon as something is known, for output that does not wait for the end.
 struct SweepListener {
-  /// A row is complete; `series` holds it and those before it. Series of one number of ranks grow
-  /// together, because their algorithms take turns.
+  /// A row is complete; `series` holds it and those before it. Series of one collective
+  /// and number of ranks grow together, because their algorithms take turns.
   std::function<void(const Series& series, const Row& row)> row = [](const Series&, const Row&) {};
-  /// All series of a number of ranks are complete; `first` is the index of the first of them.
+  /// All series of a collective and number of ranks are complete; `first` is the index of the first
+  /// of them.
   std::function<void(const Report& report, std::size_t first)> group = [](const Report&,
                                                                           std::size_t) {};
-  /// Progress: `done` of `total` cells (sizes times placements, of all types and operators).
+  /// Progress: `done` of `total` cells (sizes times placements, of all types, operators,
+  /// collectives and numbers of ranks).
   std::function<void(std::size_t done, std::size_t total, const std::string& what)> progress =
       [](std::size_t, std::size_t, const std::string&) {};
 };
 
 /// Measures. Throws Error: bad_input for a request that makes no sense or does not fit the memory,
-/// unsupported for an algorithm named in it that does not support a number of ranks, and what the
-/// collectives throw.
+/// unsupported for an algorithm named in it that serves none of the collectives at a number of
+/// ranks, and what the collectives throw.
 [[nodiscard]] Report run_sweep(const BenchRequest& request, const SweepListener& listener = {});
 
 /// True if no check failed.

@@ -39,23 +39,48 @@ std::string aligned(const std::vector<std::vector<std::string>>& lines, std::str
   return text;
 }
 
+/// "out of place, float sum".
+std::string what_moves(const Contest& contest) {
+  if (contest.collective == Collective::barrier) return "no data";
+  const auto type = nccl_tests_name(contest.type);
+  if (!reduces(contest.collective))
+    return fmt::format("{}, {}", to_string(contest.placement), type);
+  return fmt::format("{}, {} {}", to_string(contest.placement), type, nccl_tests_name(contest.op));
+}
+
+double bus_bandwidth(const Contest& contest, const Timing& timing) {
+  return algorithm_bandwidth(contest.bytes, timing.time) *
+         bus_factor(contest.collective, contest.ranks);
+}
+
 std::string wrong_mark(const Timing& timing) {
   return timing.check && timing.check->wrong > 0 ? "!" : "";
 }
 
-/// The contests of one table: same ranks, type, operator and placement; a column each.
+/// What `auto` ran at the sizes of a table; empty without it.
+std::string choices_line(const std::vector<Contest>& columns) {
+  std::vector<std::string> chosen;
+  for (const auto& column : columns)
+    for (const auto& [series, timing] : column.ours)
+      if (!timing->spec.empty())
+        chosen.push_back(fmt::format("{} {}", format_bytes(column.bytes), timing->spec));
+  return chosen.empty() ? std::string() : fmt::format("  auto ran: {}\n", join(chosen, "; "));
+}
+
+/// The contests of one table: same collective, ranks, type, operator and placement; a column each.
 std::string table(const Report& report, const std::vector<Contest>& columns, std::size_t first) {
   const Contest& any = columns.front();
-  std::string text =
-      fmt::format("{} ranks, {}, {} {}: microseconds a call, * the fastest of ours\n", any.ranks,
-                  to_string(any.placement), nccl_tests_name(any.type), nccl_tests_name(any.op));
+  std::string text = fmt::format(
+      "{}{}, {} ranks, {}: microseconds a call, * the fastest of ours\n", to_string(any.collective),
+      has_root(any.collective) ? fmt::format(" (root {})", any.root) : "", any.ranks,
+      what_moves(any));
   std::vector<std::vector<std::string>> lines(1);
   lines[0].emplace_back("algorithm");
   for (const auto& column : columns) lines[0].push_back(format_bytes(column.bytes) + " ");
   const Series* peer = nullptr;
   for (std::size_t i = first; i < report.series.size(); ++i) {
     const Series& series = report.series[i];
-    if (series.ranks != any.ranks) continue;
+    if (series.ranks != any.ranks || series.collective != any.collective) continue;
     if (series.peer) peer = &series;
     std::vector<std::string> line = {series.label};
     for (const auto& column : columns) {
@@ -79,15 +104,14 @@ std::string table(const Report& report, const std::vector<Contest>& columns, std
   }
   std::vector<std::string> bandwidth = {"bus bandwidth of the fastest, GB/s"};
   for (const auto& column : columns)
-    bandwidth.push_back(
-        short_number(bus_bandwidth(column.bytes, column.ours.front().timing->time, any.ranks)) +
-        " ");
-  lines.push_back(std::move(bandwidth));
-  return text + aligned(lines, "  ") + "\n";
+    bandwidth.push_back(short_number(bus_bandwidth(column, *column.ours.front().timing)) + " ");
+  if (any.collective != Collective::barrier) lines.push_back(std::move(bandwidth));
+  return text + aligned(lines, "  ") + choices_line(columns) + "\n";
 }
 
 bool same_table(const Contest& a, const Contest& b) {
-  return a.ranks == b.ranks && a.type == b.type && a.op == b.op && a.placement == b.placement;
+  return a.collective == b.collective && a.ranks == b.ranks && a.type == b.type && a.op == b.op &&
+         a.placement == b.placement;
 }
 
 }  // namespace
@@ -95,20 +119,22 @@ bool same_table(const Contest& a, const Contest& b) {
 std::string table_title(const Report& report) {
   const auto& machine = report.machine;
   return fmt::format(
-             "# ringside {}: all_reduce, measured on {} ({} of {} cores), ranks are threads{}, {} "
+             "# ringside {}: measured on {} ({} of {} cores), ranks are threads ({}), {} "
              "kernels{}\n",
              machine.version, machine.processor, machine.allowed_cores, machine.cores,
-             report.request.pin ? " (pinned)" : "", machine.kernels,
+             placing(report.request, machine, *std::ranges::max_element(report.request.ranks)),
+             machine.kernels,
              report.request.check ? "; results checked" : "; results NOT checked") +
-         inline_remark(report.request);
+         inline_remark(report.request) + buffers_remark(report.request);
 }
 
 std::string tables(const Report& report, std::size_t first) {
   std::string text;
   std::vector<Contest> columns;
   const int ranks = report.series.at(first).ranks;
+  const auto collective = report.series.at(first).collective;
   for (const auto& contest : contests(report)) {
-    if (contest.ranks != ranks) continue;
+    if (contest.ranks != ranks || contest.collective != collective) continue;
     if (!columns.empty() && !same_table(columns.front(), contest)) {
       text += table(report, columns, first);
       columns.clear();
@@ -124,14 +150,15 @@ std::string tables(const Report& report, std::size_t first) {
 }
 
 std::string ratio_table(const Report& report) {
-  std::vector<std::vector<std::string>> lines = {{"ranks", "type", "redop", "placement", "size",
-                                                  "openmpi us", "ours us", "ratio",
-                                                  "fastest of ours"}};
+  std::vector<std::vector<std::string>> lines = {{"collective", "ranks", "type", "redop",
+                                                  "placement", "size", "openmpi us", "ours us",
+                                                  "ratio", "fastest of ours"}};
   for (const auto& contest : contests(report)) {
     if (!contest.peer) continue;
     const auto& best = contest.ours.front();
-    lines.push_back({std::to_string(contest.ranks), std::string(nccl_tests_name(contest.type)),
-                     std::string(nccl_tests_name(contest.op)),
+    lines.push_back({std::string(to_string(contest.collective)), std::to_string(contest.ranks),
+                     std::string(nccl_tests_name(contest.type)),
+                     std::string(redop_name(contest.collective, contest.op)),
                      std::string(to_string(contest.placement)), format_bytes(contest.bytes),
                      short_number(contest.peer->timing->time), short_number(best.timing->time),
                      ratio(speedup(*best.timing, *contest.peer->timing)), best.series->label});
@@ -148,8 +175,9 @@ std::string ratio_table(const Report& report) {
 
 std::string skipped_lines(const Report& report) {
   std::string text;
-  for (const auto& [label, ranks, reason] : report.skipped)
-    text += fmt::format("# skipped: {} ({} ranks): {}\n", label, ranks, reason);
+  for (const auto& [label, ranks, reason, collective] : report.skipped)
+    text += fmt::format("# skipped: {} ({}, {} ranks): {}\n", label, to_string(collective), ranks,
+                        reason);
   return text;
 }
 

@@ -32,14 +32,14 @@ using bench::Format;
 
 /// The words of the command line, before they are understood.
 struct Arguments {
-  std::string algorithm = "all", ranks = "2";
+  std::string collective = "all_reduce", algorithm = "all", ranks = "2", root = "0";
   std::string threads, gpus;
   std::string begin = "8", end = "64M", factor = "8", step;
   std::string iterations, warmup = "1", rounds = "5", check = "1";
-  std::string pin = "yes";
+  std::string pin = "yes", buffers = "warm";
   std::string op = "sum", type = "float", placement = "both", time = "50ms", timeout;
   std::string format, output, backend = "host", compare;
-  bool summary = false;
+  bool summary = false, exact_counts = false;
 };
 
 [[noreturn]] void reject(std::string_view option, std::string_view expected,
@@ -111,6 +111,31 @@ Seconds read_duration(std::string_view option, const std::string& text) {
   return *time;
 }
 
+/// "warm", "rewritten", "cold" or "cold:64M".
+void read_buffers(const std::string& text, BenchRequest& request) {
+  const auto colon = text.find(':');
+  const auto word = std::string_view(text).substr(0, colon);
+  const auto known = std::find_if(bench::all_buffers.begin(), bench::all_buffers.end(),
+                                  [&](bench::Buffers one) { return to_string(one) == word; });
+  const bool has_size = colon != std::string::npos;
+  if (known == bench::all_buffers.end() || (has_size && *known != bench::Buffers::cold))
+    reject("--buffers", "warm, cold, cold:SIZE or rewritten", text);
+  request.buffers = *known;
+  if (has_size) request.cold_bytes = size_in_bytes("--buffers cold", text.substr(colon + 1));
+}
+
+std::vector<Collective> read_collectives(const std::string& text) {
+  std::vector<Collective> all;
+  for (const auto name : collective_names()) all.push_back(*parse_collective(name));
+  const auto parse = [](std::string_view name) {
+    return name == "alltoall" ? Collective::all_to_all : parse_collective(name);
+  };
+  auto collectives = read_names<Collective>("--collective", text, parse, all);
+  if (std::set<Collective>(collectives.begin(), collectives.end()).size() != collectives.size())
+    reject("--collective", "every one once", text);
+  return collectives;
+}
+
 BenchRequest read_request(const Arguments& arguments, bool factor_given) {
   constexpr std::int64_t most_calls = 1'000'000'000;
   BenchRequest request;
@@ -120,10 +145,14 @@ BenchRequest read_request(const Arguments& arguments, bool factor_given) {
   if (arguments.backend != "host")
     throw Error(ErrorCode::unsupported,
                 fmt::format("--backend {}: only host works so far", quote(arguments.backend)));
+  request.collectives = read_collectives(arguments.collective);
   request.algorithms = read_algorithms(arguments.algorithm);
   request.ranks = arguments.threads.empty() ? read_ranks("--ranks", arguments.ranks)
                                             : read_ranks("--threads", arguments.threads);
+  request.root = static_cast<int>(whole_number("--root", arguments.root, 0, 255));
   request.sizes = read_sizes(arguments);
+  request.exact_counts = arguments.exact_counts;
+  read_buffers(arguments.buffers, request);
   if (!arguments.step.empty() && !factor_given) request.sizes.factor = 0;
   request.types =
       read_names<ElementType>("--type", arguments.type, parse_element_type, all_element_types);
@@ -210,16 +239,26 @@ void add_options(CLI::App& command, Arguments& a) {
                        const std::string& meaning) {
     return command.add_option(names, value, meaning)->type_name(type_name);
   };
+  add("--collective", a.collective, "NAME[,NAME...]",
+      fmt::format("{}, or all (default: all_reduce)", fmt::join(collective_names(), ", ")));
   add("-a,--algorithm", a.algorithm, "SPEC[,SPEC...]",
-      "Spec strings, auto, or all: every one that serves the request (default: all)");
+      "Spec strings, auto, or all: every one that does the collective (default: all)");
   auto* ranks =
       add("--ranks", a.ranks, "N[,N...]", "Numbers of ranks, which are threads (default: 2)");
   add("-t,--threads", a.threads, "N", "nccl-tests' word for --ranks")->excludes(ranks);
   add("-g,--ngpus", a.gpus, "N", "Refused: there are no GPUs in --backend host");
-  add("-b,--begin", a.begin, "SIZE", "Smallest message, in bytes of a rank's buffer (default: 8)");
+  add("-r,--root", a.root, "RANK", "Of broadcast, reduce, gather and scatter (default: 0)");
+  add("-b,--begin", a.begin, "SIZE",
+      "Smallest message, in bytes of a rank's longer buffer (default: 8)");
   add("-e,--end", a.end, "SIZE", "Largest message (default: 64M)");
   add("-f,--factor", a.factor, "N", "Each size is N times the one before (default: 8)");
   add("-i,--step", a.step, "SIZE", "Each size is SIZE larger; -f wins, as in nccl-tests");
+  command.add_flag("--exact-counts", a.exact_counts,
+                   "Do not round a rank's block down to 16 bytes, as nccl-tests does");
+  add("--buffers", a.buffers, "WORD",
+      "What a call finds: warm (the same buffers; default), cold (others in every call; cold:SIZE "
+      "moves through SIZE bytes a rank), rewritten (each rank has just written its input, "
+      "untimed)");
   add("-n,--iterations", a.iterations, "N",
       "Calls per algorithm, size and placement, instead of --time");
   add("--time", a.time, "TIME",
@@ -249,15 +288,14 @@ void add_options(CLI::App& command, Arguments& a) {
 }  // namespace
 
 void add_bench_command(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("bench", "Time and check all-reduce, per algorithm");
+  auto* command = app.add_subcommand("bench", "Time and check collectives, per algorithm");
   const auto arguments = std::make_shared<Arguments>();
   add_options(*command, *arguments);
   command->footer(
       "The time of a row is that of one call of a block of calls on end, averaged over the ranks; "
       "the "
-      "median of --rounds blocks. Buffers stay where they are between calls (warm caches). Exit "
-      "code 1 "
-      "if an element is wrong.");
+      "median of --rounds blocks. Sizes, counts and bandwidths are nccl-tests'. Exit code 1 if an "
+      "element is wrong.");
   command->callback([command, arguments, &exit_code] {
     exit_code = run(*arguments, command->count("--factor") > 0);
   });

@@ -295,9 +295,7 @@ void HostCommunicator::run_lanes(const Call& call, const Program& program,
     return false;
   };
   while (any_left()) {
-    if (spin_until(advance, policy.spins)) continue;
-    Backoff backoff(policy);
-    const auto result = back_off_until(advance, backoff, shared_->failure().flag());
+    const auto result = wait_until(advance, policy, shared_->failure().flag());
     if (result == WaitResult::ready) continue;
     if (result == WaitResult::failed) give_up();
     for (std::size_t lane = 0; lane < program.lanes.size(); ++lane) {

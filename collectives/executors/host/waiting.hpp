@@ -69,4 +69,12 @@ WaitResult back_off_until(Ready&& ready, Backoff& backoff, const std::atomic<boo
   return WaitResult::ready;
 }
 
+/// The whole wait: spins, then backs off.
+template <class Ready>
+WaitResult wait_until(Ready&& ready, const WaitPolicy& policy, const std::atomic<bool>& failed) {
+  if (spin_until(ready, policy.spins)) return WaitResult::ready;
+  Backoff backoff(policy);
+  return back_off_until(ready, backoff, failed);
+}
+
 }  // namespace ringside::host

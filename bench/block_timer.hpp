@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+/// Timing calls on end on one rank, and what the times of all ranks come to. Shared by all that is
+/// timed, so that ours and theirs are timed alike.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ringside/base/clock.hpp"
+#include "ringside/bench/subject.hpp"
+
+namespace ringside::bench {
+
+/// Runs all samples of a block.
+struct AllSamples {
+  bool operator()(std::int64_t /*done*/, Seconds /*elapsed*/) const { return true; }
+};
+
+/// Seconds from the first call to the end of each sample. `goes_on(done, elapsed)` is asked behind
+/// every sample whether there is to be another; all ranks must get the same answer.
+template <class Call, class GoesOn = AllSamples>
+[[nodiscard]] std::vector<double> time_calls(const Block& block, const Call& call,
+                                             const GoesOn& goes_on = {}) {
+  std::vector<double> ends(static_cast<std::size_t>(block.samples));
+  const Stopwatch watch;
+  for (std::size_t sample = 0; sample < ends.size(); ++sample) {
+    for (std::int64_t i = 0; i < block.calls_per_sample; ++i) call();
+    const Seconds elapsed = watch.elapsed();
+    ends[sample] = elapsed.count();
+    if (!goes_on(static_cast<std::int64_t>(sample) + 1, elapsed)) ends.resize(sample + 1);
+  }
+  return ends;
+}
+
+/// The same of the calls alone, where each has to be prepared: seconds spent in calls up to the end
+/// of each sample. The clock is read twice a call (some 40 ns).
+template <class Prepare, class Call, class GoesOn = AllSamples>
+[[nodiscard]] std::vector<double> time_prepared_calls(const Block& block, const Prepare& prepare,
+                                                      const Call& call,
+                                                      const GoesOn& goes_on = {}) {
+  std::vector<double> ends(static_cast<std::size_t>(block.samples));
+  const Stopwatch whole;
+  double spent = 0;
+  for (std::size_t sample = 0; sample < ends.size(); ++sample) {
+    for (std::int64_t i = 0; i < block.calls_per_sample; ++i) {
+      prepare();
+      const Stopwatch watch;
+      call();
+      spent += watch.elapsed().count();
+    }
+    ends[sample] = spent;
+    if (!goes_on(static_cast<std::int64_t>(sample) + 1, whole.elapsed())) ends.resize(sample + 1);
+  }
+  return ends;
+}
+
+/// From every rank's ends, as many of each.
+[[nodiscard]] BlockTimes block_times(const std::vector<std::vector<double>>& ends,
+                                     const Block& block);
+
+/// Fills `elements` elements with copies of the one at `element`, with ordinary stores.
+void fill_with(std::byte* to, std::uint64_t elements, const void* element, std::size_t bytes);
+
+}  // namespace ringside::bench
