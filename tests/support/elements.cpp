@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "ringside/tests/support/elements.hpp"
 
+#include <bit>
+
 namespace ringside::tests {
 namespace {
 
@@ -58,6 +60,34 @@ void fill(ElementType type, std::uint64_t seed, std::size_t elements, std::byte*
     if (is_floating(type)) bits = random_float(format_of(type), bits);
     std::memcpy(data + i * bytes, &bits, bytes);  // little endian, as everywhere we run
   }
+}
+
+void fill_any(ElementType type, std::uint64_t seed, std::size_t elements, std::byte* data) {
+  const std::size_t bytes = size_of(type);
+  for (std::size_t i = 0; i < elements; ++i) {
+    const std::uint64_t bits = mix(seed * 0x100000001ULL + i);
+    std::memcpy(data + i * bytes, &bits, bytes);
+  }
+}
+
+int largest_exact(ElementType type) {
+  constexpr int most = 127;  // int8
+  if (!is_floating(type)) return most;
+  const int bits = format_of(type).mantissa_bits + 1;
+  return bits < 7 ? 1 << bits : most;
+}
+
+void store_exact(ElementType type, int value, std::byte* data) {
+  auto bits = static_cast<std::uint64_t>(value);
+  if (is_floating(type) && value > 0) {
+    const Format format = format_of(type);
+    const int exponent = static_cast<int>(std::bit_width(bits)) - 1;
+    const std::uint64_t fraction = bits - (std::uint64_t{1} << exponent);
+    bits = static_cast<std::uint64_t>(format.bias + exponent) << format.mantissa_bits;
+    bits |= exponent <= format.mantissa_bits ? fraction << (format.mantissa_bits - exponent)
+                                             : fraction >> (exponent - format.mantissa_bits);
+  }
+  std::memcpy(data, &bits, size_of(type));
 }
 
 std::size_t first_difference(ElementType type, const std::byte* a, const std::byte* b,

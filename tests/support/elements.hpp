@@ -24,6 +24,15 @@ namespace ringside::tests {
 /// and the order of additions shows.
 void fill(ElementType type, std::uint64_t seed, std::size_t elements, std::byte* data);
 
+/// Any bits at all: also NaNs, infinities, subnormals and numbers that overflow when added.
+void fill_any(ElementType type, std::uint64_t seed, std::size_t elements, std::byte* data);
+
+/// The greatest number, at most 127, up to which every whole number has exact bits in the type.
+[[nodiscard]] int largest_exact(ElementType type);
+
+/// Stores a whole number from 0 to largest_exact(type).
+void store_exact(ElementType type, int value, std::byte* data);
+
 /// Index of the first element that differs, or `elements`. Any two NaNs are equal.
 [[nodiscard]] std::size_t first_difference(ElementType type, const std::byte* a, const std::byte* b,
                                            std::size_t elements);

@@ -25,6 +25,8 @@ Prepared prepare(const Call& call, const Preparation& how, PlanCache& plans) {
   const bool both = placement_may_differ(call, how.ranks);
   std::uint64_t hash = 0;
   const char* spec = "";
+  std::array<std::shared_ptr<const CompiledPlan>, 2> plans_of;  // by placement
+  bool travels = true;  // the proof may allow it in one placement only
   for (const bool in_place : {false, true}) {
     if (!both && in_place == (call.placement == Placement::out_of_place)) continue;
     const Request request = call.request(how.ranks, in_place);
@@ -35,11 +37,18 @@ Prepared prepare(const Call& call, const Preparation& how, PlanCache& plans) {
     spec = compiled->plan.spec().c_str();  // the cache keeps the plan
     prepared.small = SmallMessage::make(request, compiled->facts, how.rank, blocks, element_bytes,
                                         std::min(how.most_inline, message_capacity));
-    if (prepared.small) continue;
-    auto program =
-        std::make_unique<const Program>(Program::bind(compiled, how.rank, blocks, element_bytes));
-    prepared.scratch_bytes = std::max(prepared.scratch_bytes, program->scratch_bytes);
-    prepared.programs[in_place ? 1 : 0] = std::move(program);
+    travels = travels && prepared.small;
+    plans_of[in_place ? 1 : 0] = compiled;
+  }
+  if (!travels) {
+    prepared.small.reset();
+    for (std::size_t placement = 0; placement < plans_of.size(); ++placement) {
+      if (!plans_of[placement]) continue;
+      auto program = std::make_unique<const Program>(
+          Program::bind(plans_of[placement], how.rank, blocks, element_bytes));
+      prepared.scratch_bytes = std::max(prepared.scratch_bytes, program->scratch_bytes);
+      prepared.programs[placement] = std::move(program);
+    }
   }
   prepared.signature = Signature::of(call, how.ranks, hash, spec);
   prepared.digest = digest_of(prepared.signature);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-/// How calls are counted: beyond 2^32 of them, when one could not begin, and when one begins late.
+/// How calls are counted and remembered: beyond 2^32 of them, of many shapes in turn, when one
+/// could not begin, and when one begins late.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -14,6 +16,9 @@
 #include "ringside/collectives/executors/host/communicator.hpp"
 #include "ringside/collectives/executors/host/shared.hpp"
 #include "ringside/collectives/world.hpp"
+#include "ringside/tests/collectives/host/outcome.hpp"
+#include "ringside/tests/collectives/host/uniform_call.hpp"
+#include "ringside/tests/support/elements.hpp"
 
 namespace ringside::tests {
 namespace {
@@ -78,6 +83,68 @@ TEST(Calls, ACallThatFindsNoScratchIsNoCall) {
                    std::length_error);
     }
     expect_right_calls(comm, "ring", 2);
+  });
+}
+
+/// Makes the call and tells whether its result is right.
+bool runs_right(Communicator& comm, const UniformCall& call) {
+  UniformBuffers buffers(call, comm.rank(), comm.size());
+  comm.submit(buffers.arguments(), {.algorithm = call.algorithm});
+  return buffers.right();
+}
+
+TEST(Calls, OfManyShapesInTurnAreKeptApart) {
+  constexpr Collective collectives[] = {
+      Collective::all_reduce, Collective::reduce_scatter, Collective::all_gather,
+      Collective::broadcast,  Collective::reduce,         Collective::gather,
+      Collective::scatter,    Collective::all_to_all,     Collective::barrier};
+  // More shapes than places for recent ones; many differ only in the root, the length or the spec.
+  World::threads(3).run([&](Communicator& comm) {
+    for (std::uint64_t i = 0; i < 6000; ++i) {
+      const std::uint64_t random = mix(i);
+      UniformCall call{collectives[random % 9], random >> 8 & 31, 0, {}, i};
+      if (has_root(call.collective)) call.root = static_cast<int>((random >> 16) % 3);
+      if (call.collective == Collective::all_reduce)
+        call.algorithm = std::array{"ring", "", "naive", "ring:slices=3"}[random >> 24 & 3];
+      ASSERT_TRUE(runs_right(comm, call)) << "call " << i;
+    }
+  });
+}
+
+TEST(Calls, WithProgramsOfMoreThanIsKeptAreRight) {
+  // Each program is some hundreds of kilobytes; 64 MiB are kept.
+  World::threads(2).run([](Communicator& comm) {
+    for (const std::uint64_t pass : {0u, 1u})
+      for (std::size_t length = 1; length <= 150; ++length) {
+        ASSERT_TRUE(runs_right(
+            comm, {Collective::all_reduce, 4096 + length, 0, "ring:slices=4096,depth=2", pass}));
+        ASSERT_TRUE(runs_right(comm, {Collective::all_gather, 3, 0, {}, length}));
+      }
+  });
+}
+
+TEST(Calls, AgreeAfterOthersThatDidNot) {
+  // What a rank published stays in its entries; a later call may find its own signature there.
+  World::threads(3).run([](Communicator& comm) {
+    for (std::uint64_t i = 0; i < 3000; ++i) {
+      const std::uint64_t random = mix(i);
+      const std::size_t length = random % 3 == 0 ? 2 : 200;
+      std::vector<double> data(length, comm.rank() + 1.0);
+      const bool differ = (random >> 8) % 4 == 0;
+      const bool scaled = (random >> 16) % 2 == 0;
+      double scalar = scaled ? 0.5 * static_cast<double>(random >> 24 & 1) + 0.5 : 1.0;
+      const bool odd = differ && comm.rank() == static_cast<int>((random >> 32) % 3);
+      if (odd && scaled) scalar += 1.0;
+      const auto op = scaled ? ReduceOp::premul_sum : odd ? ReduceOp::min : ReduceOp::sum;
+      const auto call = [&] { comm.all_reduce(std::span(data), op, {.scalar = scalar}); };
+      if (differ) {
+        ASSERT_EQ(error_of(call).code, ErrorCode::mismatch) << "call " << i;
+        ASSERT_EQ(data, std::vector<double>(length, comm.rank() + 1.0)) << "call " << i;
+      } else {
+        call();
+        ASSERT_EQ(data, std::vector<double>(length, 6.0 * scalar)) << "call " << i;
+      }
+    }
   });
 }
 

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
-/// The host executor equals the reference interpreter bit for bit: every algorithm, rank count,
-/// placement, type, operator, slices and lanes, in calls that follow one another without a barrier
-/// and reuse their buffers at once. `--full` runs every combination but that of lengths, which take
-/// turns; otherwise a fair sample.
+/// The host executor equals the reference interpreter bit for bit, and both equal the collectives'
+/// definitions: every collective by every algorithm, number of ranks, root, placement, type,
+/// operator, block lengths, slices and lanes, in calls that follow one another without a barrier
+/// and reuse their buffers at once. `--full` runs every type and operator on every variant of an
+/// algorithm, block lengths and roots taking turns; otherwise a fair sample.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -15,8 +19,13 @@
 
 #include "ringside/base/options.hpp"
 #include "ringside/collectives/algorithm.hpp"
-#include "ringside/collectives/reference.hpp"
+#include "ringside/collectives/executors/host/shared.hpp"
+#include "ringside/collectives/executors/host/small_message.hpp"
+#include "ringside/collectives/layout.hpp"
+#include "ringside/collectives/prover.hpp"
+#include "ringside/collectives/selector/host_default.hpp"
 #include "ringside/collectives/world.hpp"
+#include "ringside/tests/collectives/host/tried_call.hpp"
 #include "ringside/tests/support/elements.hpp"
 
 namespace ringside::tests {
@@ -24,83 +33,74 @@ namespace {
 
 bool full_run = false;
 
-struct Case {
-  std::string spec;
-  bool in_place = false;
-  ElementType type = ElementType::float32;
-  ReduceOp op = ReduceOp::sum;
-  std::size_t elements = 0;
-  std::uint64_t seed = 0;
+// --- running calls -------------------------------------------------------------------------------
+
+/// The plans of the calls under test, made once.
+class Plans {
+ public:
+  const Plan& of(const TriedCall& call) {
+    const Request& r = call.request;
+    auto& plan = plans_[{call.spec, static_cast<int>(r.collective), r.ranks, r.root, r.in_place}];
+    if (!plan)
+      plan = std::make_unique<Plan>(
+          make_plan(call.spec == "auto" ? default_host_spec(call.request, call.bytes()) : call.spec,
+                    call.request));
+    return *plan;
+  }
+
+ private:
+  std::map<std::tuple<std::string, int, int, int, bool>, std::unique_ptr<Plan>> plans_;
 };
 
-std::string describe(const Case& c, int ranks) {
-  return fmt::format("{} ranks={} {} {} {} elements={}", c.spec, ranks,
-                     c.in_place ? "in_place" : "out_of_place", to_string(c.type), to_string(c.op),
-                     c.elements);
-}
+/// What all ranks' memory must be after either round.
+using Expected = std::array<std::vector<std::vector<std::byte>>, rounds>;
 
-constexpr double scalar = 0.75;
-
-std::uint64_t input_seed(const Case& c, int rank, int round) {
-  return c.seed * 1000 + static_cast<std::uint64_t>(rank) * 2 + static_cast<std::uint64_t>(round);
-}
-
-std::vector<std::byte> input_of(const Case& c, int rank, int round) {
-  std::vector<std::byte> data(c.elements * size_of(c.type));
-  fill(c.type, input_seed(c, rank, round), c.elements, data.data());
-  return data;
-}
-
-/// What the reference interpreter leaves in rank 0's output (all ranks' are equal: it checks).
-std::vector<std::byte> expectation(const Case& c, int ranks, int round) {
-  const Plan plan = make_plan(c.spec, {Collective::all_reduce, ranks, 0, c.in_place});
-  std::vector<std::vector<std::byte>> inputs, outputs;
-  for (int rank = 0; rank < ranks; ++rank) {
-    inputs.push_back(input_of(c, rank, round));
-    outputs.push_back(c.in_place ? inputs.back()
-                                 : std::vector<std::byte>(inputs.back().size(), std::byte{0xa5}));
+Expected expectation(const TriedCall& call, const Plan& plan) {
+  Expected expected;
+  for (int number = 0; number < rounds; ++number) {
+    const auto round = static_cast<Round>(number);
+    auto& memory = expected[static_cast<std::size_t>(number)];
+    memory = by_reference(call, plan, round);
+    if (!is_defined(call, round)) continue;
+    const auto defined = by_definition(call, round);
+    for (int rank = 0; rank < call.request.ranks; ++rank) {
+      const auto i = static_cast<std::size_t>(rank);
+      if (const auto what = RankMemory(call, rank).difference(memory[i], defined[i]); !what.empty())
+        ADD_FAILURE() << describe(call) << ": the reference has not what the definition says: rank "
+                      << rank << ", " << what;
+    }
   }
-  PlanBuffers buffers;
-  for (std::size_t rank = 0; rank < inputs.size(); ++rank) {
-    buffers.outputs.push_back(outputs[rank].data());
-    buffers.inputs.push_back(c.in_place ? outputs[rank].data() : inputs[rank].data());
-  }
-  run_reference(plan, {{c.elements}, c.type, c.op, scalar}, buffers);
-  for (const auto& output : outputs)
-    if (first_difference(c.type, output.data(), outputs[0].data(), c.elements) != c.elements)
-      ADD_FAILURE() << "the reference's ranks differ: " << describe(c, ranks);
-  return outputs[0];
+  return expected;
 }
 
-/// Two calls, buffers reused at once; returns what is wrong, or nothing.
-std::string run_case(Communicator& comm, const Case& c, const std::vector<std::byte>* expected) {
-  const std::size_t bytes = c.elements * size_of(c.type);
-  std::vector<std::byte> in(bytes), out(bytes, std::byte{0x5a});
-  for (int round = 0; round < 2; ++round) {
-    fill(c.type, input_seed(c, comm.rank(), round), c.elements, in.data());
-    std::byte* result = c.in_place ? in.data() : out.data();
-    comm.all_reduce(in.data(), result, c.elements, c.type, c.op,
-                    {.algorithm = c.spec, .scalar = scalar});
-    const std::size_t at = first_difference(c.type, result, expected[round].data(), c.elements);
-    if (at != c.elements)
-      return fmt::format("{}: rank {}, call {}: element {} differs", describe(c, comm.size()),
-                         comm.rank(), round, at);
-    if (!c.in_place && first_difference(c.type, in.data(), input_of(c, comm.rank(), round).data(),
-                                        c.elements) != c.elements)
-      return describe(c, comm.size()) + ": the input was changed";
+/// Both rounds, the buffers reused at once; returns what is wrong, or nothing.
+std::string run_call(Communicator& comm, const TriedCall& call, const Expected& expected) {
+  RankMemory memory(call, comm.rank());
+  const auto rank = static_cast<std::size_t>(comm.rank());
+  std::array<std::vector<std::byte>, rounds> after;
+  for (int round = 0; round < rounds; ++round) {
+    memory.fill(static_cast<Round>(round));
+    try {
+      comm.submit(memory.arguments(), call.options(static_cast<Round>(round)));
+    } catch (const Error& error) {
+      return fmt::format("{}: rank {}: {}", describe(call), rank, error.what());
+    }
+    after[static_cast<std::size_t>(round)] = memory.bytes();
   }
+  for (std::size_t round = 0; round < rounds; ++round)
+    if (const auto what = memory.difference(after[round], expected[round][rank]); !what.empty())
+      return fmt::format("{}: rank {}, call {}: {} differs", describe(call), rank, round, what);
   return {};
 }
 
-void run_cases(int ranks, const std::vector<Case>& cases) {
-  std::vector<std::vector<std::byte>> expected;  // two a case
-  for (const auto& c : cases)
-    for (int round = 0; round < 2; ++round) expected.push_back(expectation(c, ranks, round));
+void run_batch(int ranks, std::span<const TriedCall> calls, Plans& plans) {
+  std::vector<Expected> expected;
+  for (const auto& call : calls) expected.push_back(expectation(call, plans.of(call)));
   std::mutex mutex;
   std::vector<std::string> faults;
   World::threads(ranks).run([&](Communicator& comm) {
-    for (std::size_t i = 0; i < cases.size(); ++i)
-      if (const auto fault = run_case(comm, cases[i], &expected[2 * i]); !fault.empty()) {
+    for (std::size_t i = 0; i < calls.size(); ++i)
+      if (const auto fault = run_call(comm, calls[i], expected[i]); !fault.empty()) {
         const std::lock_guard lock(mutex);
         faults.push_back(fault);
       }
@@ -109,25 +109,64 @@ void run_cases(int ranks, const std::vector<Case>& cases) {
   EXPECT_EQ(faults.size(), 0u);
 }
 
-/// Every algorithm of all_reduce with its variants.
-std::vector<std::string> specs_for(int ranks) {
-  std::vector<std::string> specs;
-  for (const AlgorithmInfo& info : registered_algorithms())
-    if (std::find(info.collectives.begin(), info.collectives.end(), Collective::all_reduce) !=
+/// Runs calls of so many ranks, in batches whose expectations fit in memory.
+void run_calls(int ranks, const std::vector<TriedCall>& calls) {
+  constexpr std::size_t most_bytes = std::size_t{64} << 20;
+  Plans plans;
+  for (std::size_t begin = 0; begin < calls.size();) {
+    std::size_t end = begin;
+    for (std::size_t bytes = 0; end < calls.size() && (end == begin || bytes < most_bytes); ++end)
+      bytes += calls[end].bytes() * rounds;
+    run_batch(ranks, std::span(calls).subspan(begin, end - begin), plans);
+    begin = end;
+  }
+}
+
+// --- making calls --------------------------------------------------------------------------------
+
+constexpr std::array all_collectives = {Collective::all_reduce, Collective::reduce_scatter,
+                                        Collective::all_gather, Collective::broadcast,
+                                        Collective::reduce,     Collective::gather,
+                                        Collective::scatter,    Collective::all_to_all};
+
+/// The ranks in an order that is neither rising nor a rotation of it: first the odd ones.
+std::string an_order(int ranks) {
+  std::string order;
+  for (const int first : {1, 0})
+    for (int rank = first; rank < ranks; rank += 2)
+      order += fmt::format("{}{}", order.empty() ? "" : "-", rank);
+  return order;
+}
+
+bool takes(const AlgorithmInfo& info, std::string_view parameter) {
+  return std::any_of(info.parameters.begin(), info.parameters.end(),
+                     [&](const ParameterInfo& p) { return p.name == parameter; });
+}
+
+/// Every algorithm of a collective, also with parameters of its own.
+std::vector<std::string> specs_for(Collective collective, int ranks) {
+  std::vector<std::string> specs = {"auto"};
+  for (const AlgorithmInfo& info : registered_algorithms()) {
+    if (std::find(info.collectives.begin(), info.collectives.end(), collective) ==
         info.collectives.end())
-      specs.push_back(info.name);
-  for (const char* spec : {"one_shot:transfer=push", "two_shot:transfer=push",
-                           "two_shot:transfer=pull", "hierarchical:inner=one_shot,outer=one_shot",
-                           "hierarchical:inner=ring,outer=recursive_doubling"})
-    specs.emplace_back(spec);
-  if (ranks == 4) {
-    specs.emplace_back("ring:order=0-2-3-1");
-    specs.emplace_back("hierarchical:groups=3-0-1/2,inner=halving_doubling,outer=naive");
+      continue;
+    specs.push_back(info.name);
+    if (takes(info, "order") && ranks > 2) specs.push_back(info.name + ":order=" + an_order(ranks));
+    if (takes(info, "transfer"))
+      for (const char* transfer : {"push", "pull"})
+        specs.push_back(info.name + ":transfer=" + transfer);
+    if (takes(info, "inner"))
+      for (const char* parts :
+           {"inner=one_shot,outer=one_shot", "inner=ring,outer=recursive_doubling"})
+        specs.push_back(info.name + ":" + parts);
+    if (takes(info, "groups") && ranks == 4)
+      specs.push_back(info.name + ":groups=3-0-1/2,inner=halving_doubling,outer=naive");
   }
   return specs;
 }
 
 bool supported(const std::string& spec, const Request& request) {
+  if (spec == "auto") return true;
   try {
     (void)PlanStream(parse_spec(spec), request);
     return true;
@@ -137,7 +176,15 @@ bool supported(const std::string& spec, const Request& request) {
   }
 }
 
-std::string with_parameters(const std::string& spec, int slices, int lanes, int depth) {
+/// Slices, lanes and depth; 0: not given.
+struct Cut {
+  int slices, lanes, depth;
+};
+constexpr std::array<Cut, 7> cuts = {
+    {{0, 0, 0}, {2, 1, 1}, {3, 2, 0}, {4, 4, 2}, {7, 3, 3}, {16, 2, 1}, {64, 4, 0}}};
+
+std::string with_cut(const std::string& spec, const Cut& cut) {
+  if (spec == "auto") return spec;
   std::string text = spec;
   char joint = spec.find(':') == std::string::npos ? ':' : ',';
   const auto add = [&](const char* name, int value) {
@@ -145,127 +192,271 @@ std::string with_parameters(const std::string& spec, int slices, int lanes, int 
     text += fmt::format("{}{}={}", joint, name, value);
     joint = ',';
   };
-  add("slices", slices);
-  add("lanes", lanes);
-  add("depth", depth);
+  add("slices", cut.slices);
+  add("lanes", cut.lanes);
+  add("depth", cut.depth);
   return text;
 }
 
-struct Cut {
-  int slices, lanes, depth;  // 0: not given
-};
-
-/// Message lengths: none, one, fewer than ranks, odd, and enough to fill every slice.
-std::vector<std::size_t> lengths_for(int ranks) {
-  return {0, 1, static_cast<std::size_t>(ranks) / 2 + 1, 131, 4099};
+/// Ways to give block lengths. Each is a list for so many blocks.
+constexpr int equal_ways = 5;
+constexpr int unequal_ways = 5;
+std::vector<std::size_t> lengths(const Request& request, int way, std::uint64_t seed) {
+  const auto blocks = static_cast<std::size_t>(block_count(request));
+  const auto n = static_cast<std::size_t>(request.ranks);
+  const std::size_t share = blocks == 1 ? 1 : n;  // so that all data together are alike
+  switch (way) {
+    case 0:
+      return {0};
+    case 1:
+      return {1};
+    case 2:
+      return {n / 2 + 1};  // fewer than ranks
+    case 3:
+      return {131};
+    case 4:
+      return {4099 / share + 1};
+    default:
+      break;
+  }
+  std::vector<std::size_t> list(blocks);
+  const std::size_t chosen = mix(seed) % blocks;
+  for (std::size_t i = 0; i < blocks; ++i) {
+    const std::uint64_t random = mix(seed + i * 131);
+    switch (way) {
+      case 5:  // some empty
+        list[i] = random % 2 == 0 ? 0 : random % 97;
+        break;
+      case 6:  // all empty but one
+        list[i] = i == chosen ? 211 : 0;
+        break;
+      case 7:  // one is huge
+        list[i] = i == chosen ? 5003 : random % 3;
+        break;
+      case 8:  // all differ
+        list[i] = 40 + 3 * i;
+        break;
+      default:  // any
+        list[i] = random % 400;
+        break;
+    }
+  }
+  return list;
 }
 
-/// Deals types and operators out evenly when not all combinations are run.
+int length_ways(const Request& request) {
+  return equal_ways + (block_count(request) > 1 ? unequal_ways : 0);
+}
+
+/// Numbers calls, and deals out evenly what not all calls are made with.
 class Dealer {
  public:
-  ElementType type() { return all_element_types[next_++ % all_element_types.size()]; }
-  ReduceOp op() { return all_reduce_ops[(next_ / 3) % all_reduce_ops.size()]; }
+  TriedCall call(const Request& request, std::string spec, ElementType type, ReduceOp op, int way) {
+    const auto seed = next_++;
+    return {request, std::move(spec), lengths(request, way, seed), type, op, seed};
+  }
+  ElementType type() { return turn(types_, all_element_types); }
+  ReduceOp op(Collective collective) {
+    return reduces(collective) ? turn(ops_, all_reduce_ops) : ReduceOp::sum;
+  }
+  int way(const Request& request) {
+    return static_cast<int>(ways_++ % static_cast<std::size_t>(length_ways(request)));
+  }
+  int root(Collective collective, int ranks) {
+    return has_root(collective) ? static_cast<int>(roots_++ % static_cast<std::size_t>(ranks)) : 0;
+  }
   std::size_t number() { return next_++; }
 
  private:
-  std::size_t next_ = 0;
+  // The turns drift against each other, so that all pairs are met in time.
+  template <class Value, std::size_t count>
+  Value turn(std::size_t& counter, const std::array<Value, count>& values) {
+    const std::size_t i = counter++;
+    return values[(i + i / count * 3) % count];
+  }
+  std::size_t next_ = 1, types_ = 0, ops_ = 0, ways_ = 0, roots_ = 0;
 };
 
-std::vector<Case> cases_for(int ranks) {
-  const std::vector<Cut> cuts = {{0, 0, 0}, {2, 1, 1},  {3, 2, 0}, {4, 4, 2},
-                                 {7, 3, 3}, {16, 2, 1}, {64, 4, 0}};
-  Dealer deal;
-  std::vector<Case> cases;
-  for (const auto& spec : specs_for(ranks))
-    for (const bool in_place : {false, true}) {
-      if (!supported(spec, {Collective::all_reduce, ranks, 0, in_place})) continue;
-      for (const auto& cut : cuts) {
-        const auto text = with_parameters(spec, cut.slices, cut.lanes, cut.depth);
-        const auto lengths = lengths_for(ranks);
-        if (full_run) {
-          for (const auto type : all_element_types)
-            for (const auto op : all_reduce_ops) {
-              const auto number = deal.number();
-              cases.push_back({text, in_place, type, op, lengths[number % lengths.size()], number});
-            }
-        } else {
-          const auto type = deal.type();
-          const auto op = deal.op();
-          cases.push_back(
-              {text, in_place, type, op, lengths[deal.number() % lengths.size()], deal.number()});
-          cases.push_back(
-              {text, in_place, ElementType::float32, ReduceOp::sum, 4099, deal.number()});
-        }
-      }
-    }
-  return cases;
+/// What is reduced with: every operator, or nothing.
+std::vector<ReduceOp> ops_of(Collective collective) {
+  if (!reduces(collective)) return {ReduceOp::sum};
+  return {all_reduce_ops.begin(), all_reduce_ops.end()};
 }
 
-TEST(HostConformance, EqualsTheReferenceBitForBit) {
+/// Calls `each(request with root 0, spec)` for what algorithms of a collective can serve.
+template <class Each>
+void for_each_algorithm(int ranks, Each each) {
+  for (const Collective collective : all_collectives)
+    for (const bool in_place : {false, true}) {
+      const Request request{collective, ranks, 0, in_place};
+      if (in_place && collective == Collective::all_to_all) continue;
+      for (const auto& spec : specs_for(collective, ranks))
+        if (supported(spec, request)) each(request, spec);
+    }
+}
+
+void print_count(std::size_t count, const char* what) {
+  fmt::print("host conformance: {} {}, each made twice on all ranks\n", count, what);
+}
+
+// --- tests ---------------------------------------------------------------------------------------
+
+TEST(HostConformance, EveryAlgorithmWithAnySlicesAndLanes) {
   const ScopedOption plans_only("inline", "0");  // also for messages that would fit in an entry
   std::vector<int> rank_counts = {1, 2, 3, 4, 5, 8};
   if (full_run) rank_counts = {1, 2, 3, 4, 5, 6, 7, 8, 9, 16};
   std::size_t count = 0;
+  Dealer deal;
   for (const int ranks : rank_counts) {
-    const auto cases = cases_for(ranks);
-    constexpr std::size_t batch = 2000;  // bounds what the expectations take in memory
-    for (std::size_t begin = 0; begin < cases.size(); begin += batch)
-      run_cases(ranks, {cases.begin() + static_cast<std::ptrdiff_t>(begin),
-                        cases.begin() +
-                            static_cast<std::ptrdiff_t>(std::min(begin + batch, cases.size()))});
-    count += cases.size();
+    std::vector<TriedCall> calls;
+    for_each_algorithm(ranks, [&](Request request, const std::string& spec) {
+      const Collective collective = request.collective;
+      for (const auto& cut : cuts) {
+        if (spec == "auto" && cut.slices > 0) break;
+        const auto text = with_cut(spec, cut);
+        request.root = deal.root(collective, ranks);
+        if (!full_run) {
+          calls.push_back(
+              deal.call(request, text, deal.type(), deal.op(collective), deal.way(request)));
+          continue;
+        }
+        for (const auto type : all_element_types)
+          for (const auto op : ops_of(collective)) {
+            request.root = deal.root(collective, ranks);
+            calls.push_back(deal.call(request, text, type, op, deal.way(request)));
+          }
+      }
+    });
+    run_calls(ranks, calls);
+    count += calls.size();
   }
-  fmt::print("host conformance: {} cases of two calls each, all ranks compared\n", count);
+  print_count(count, "calls of algorithms in slices and lanes");
 }
 
 TEST(HostConformance, EveryTypeAndOperatorOnEveryAlgorithm) {
+  const ScopedOption plans_only("inline", "0");
   std::size_t count = 0;
+  Dealer deal;
   for (const int ranks : {3, 4}) {
-    std::vector<Case> cases;
-    for (const auto& spec : specs_for(ranks))
+    std::vector<TriedCall> calls;
+    for_each_algorithm(ranks, [&](Request request, const std::string& spec) {
       for (const auto type : all_element_types)
-        for (const auto op : all_reduce_ops)
-          cases.push_back({spec, cases.size() % 2 == 0, type, op, 131, cases.size()});
-    run_cases(ranks, cases);
-    count += cases.size();
+        for (const auto op : ops_of(request.collective)) {
+          const auto number = deal.number();
+          if (request.in_place != (mix(number) % 2 == 0) &&
+              request.collective != Collective::all_to_all)
+            continue;
+          request.root = deal.root(request.collective, ranks);
+          calls.push_back(deal.call(request, spec, type, op, deal.way(request)));
+        }
+    });
+    run_calls(ranks, calls);
+    count += calls.size();
   }
-  fmt::print("host conformance: {} cases of algorithm x type x operator\n", count);
+  print_count(count, "calls of algorithm x type x operator");
+}
+
+TEST(HostConformance, EveryRootAndEveryKindOfBlockLengths) {
+  const ScopedOption plans_only("inline", "0");
+  std::size_t count = 0;
+  Dealer deal;
+  for (const int ranks :
+       full_run ? std::vector{1, 2, 3, 4, 5, 6, 7, 8, 9, 16} : std::vector{2, 5}) {
+    std::vector<TriedCall> calls;
+    for_each_algorithm(ranks, [&](Request request, const std::string& spec) {
+      const int roots = has_root(request.collective) ? ranks : 1;
+      for (request.root = 0; request.root < roots; ++request.root)
+        for (int way = 0; way < length_ways(request); ++way)
+          calls.push_back(deal.call(request, spec, deal.type(), deal.op(request.collective), way));
+    });
+    run_calls(ranks, calls);
+    count += calls.size();
+  }
+  print_count(count, "calls of algorithm x root x block lengths");
+}
+
+/// Whether the messages of such a call travel in the entries.
+bool is_inline(const TriedCall& call, std::size_t most) {
+  static std::map<std::tuple<std::string, Collective, int, int, bool>, ProofFacts> known;
+  const Request& r = call.request;
+  const std::tuple key(call.spec, r.collective, r.ranks, r.root, r.in_place);
+  if (!known.contains(key))
+    known[key] =
+        require_proof(
+            make_plan(call.spec == "auto" ? default_host_spec(r, call.bytes()) : call.spec, r),
+            false)
+            .facts;
+  std::vector<std::size_t> blocks = call.blocks;
+  blocks.resize(static_cast<std::size_t>(block_count(r)), call.blocks.front());
+  return host::SmallMessage::make(r, known[key], 0, blocks, size_of(call.type), most).has_value();
 }
 
 TEST(HostConformance, MessagesThatTravelInTheCall) {
   std::size_t count = 0;
-  for (const int ranks : {1, 2, 5, 17}) {
-    std::vector<Case> cases;
-    for (const auto& spec : specs_for(ranks))
+  std::map<Collective, std::size_t> travelled;
+  Dealer deal;
+  constexpr std::size_t most = 48;  // bytes
+  const ScopedOption longest("inline", std::to_string(most));
+  for (const int ranks : {1, 2, 5, 8}) {
+    std::vector<TriedCall> calls;
+    for_each_algorithm(ranks, [&](Request request, const std::string& spec) {
       for (const auto type : all_element_types)
-        for (const auto op : all_reduce_ops) {
-          const std::size_t most = 48 / size_of(type);
-          const std::size_t number = cases.size();
-          cases.push_back({spec, number % 2 == 0, type, op, most - number % 3, number});
-          cases.push_back({spec, number % 2 == 1, type, op, number % (most + 2), number + 1});
+        for (const auto op : ops_of(request.collective)) {
+          if (!full_run && reduces(request.collective) && mix(deal.number()) % 4 != 0) continue;
+          request.root = deal.root(request.collective, ranks);
+          auto call = deal.call(request, spec, type, op, deal.way(request));
+          // Lengths up to the limit and a little beyond.
+          const int held = blocks_in(request, request.root, Buffer::input).count;
+          const std::size_t fit = most / size_of(type) / static_cast<std::size_t>(held);
+          if (call.blocks.size() > 1)
+            for (auto& length : call.blocks) length %= fit + 2;
+          else if (const auto random = mix(call.seed); random % 4 != 0)
+            call.blocks[0] = fit + random / 4 % 2;
+          calls.push_back(std::move(call));
+          if (is_inline(calls.back(), most)) ++travelled[request.collective];
         }
-    run_cases(ranks, cases);
-    count += cases.size();
+    });
+    run_calls(ranks, calls);
+    count += calls.size();
   }
-  fmt::print("host conformance: {} cases of up to 48 bytes and a little more\n", count);
+  for (const Collective collective : all_collectives)
+    EXPECT_GT(travelled[collective], 50u) << to_string(collective);
+  print_count(count, "calls of small messages and a little more");
 }
 
-TEST(HostConformance, LargeMessagesAndMisalignedBuffers) {
-  constexpr std::size_t elements = 700'001;
-  for (const char* spec : {"two_shot", "ring:slices=8", "one_shot", "chain:slices=16"}) {
-    const Case c{spec, false, ElementType::float32, ReduceOp::sum, elements, 7};
-    const auto expected = expectation(c, 3, 0);
-    World::threads(3).run([&](Communicator& comm) {
-      const auto shift = static_cast<std::size_t>(comm.rank()) * 3 + 1;  // bytes: no alignment
-      const std::size_t bytes = elements * sizeof(float);
-      std::vector<std::byte> in(bytes + 64), out(bytes + 64);
-      const auto data = input_of(c, comm.rank(), 0);
-      std::memcpy(in.data() + shift, data.data(), bytes);
-      comm.all_reduce(in.data() + shift, out.data() + 2 * shift, elements, c.type, c.op,
-                      {.algorithm = spec});
-      EXPECT_EQ(first_difference(c.type, out.data() + 2 * shift, expected.data(), elements),
-                elements)
-          << spec << " rank " << comm.rank();
+TEST(HostConformance, LargeMessages) {
+  std::size_t count = 0;
+  Dealer deal;
+  for (const int ranks : {2, 3}) {
+    std::vector<TriedCall> calls;
+    for_each_algorithm(ranks, [&](Request request, const std::string& spec) {
+      const auto number = deal.number();
+      if (!full_run && mix(number) % 9 != 0) return;
+      request.root = deal.root(request.collective, ranks);
+      auto call = deal.call(request, with_cut(spec, cuts[number % cuts.size()]),
+                            ElementType::float32, deal.op(request.collective), 0);
+      call.blocks = {200'003 / static_cast<std::size_t>(block_count(request))};
+      calls.push_back(std::move(call));
+    });
+    run_calls(ranks, calls);
+    count += calls.size();
+  }
+  print_count(count, "calls of large messages");
+}
+
+TEST(HostConformance, NobodyLeavesABarrierBeforeAllHaveComeToIt) {
+  for (const int ranks : {1, 2, 3, 5, 8}) {
+    std::atomic<int> came{0};
+    World::threads(ranks).run([&](Communicator& comm) {
+      std::vector<float> data(100, 1.0f);
+      for (int round = 1; round <= 300; ++round) {
+        ++came;
+        comm.barrier();
+        EXPECT_GE(came.load(), round * ranks);
+        if (round % 7 == 0) comm.all_reduce(std::span(data), ReduceOp::max);
+        comm.barrier();
+        EXPECT_LE(came.load(), round * ranks + ranks - 1);
+      }
     });
   }
 }
