@@ -219,8 +219,9 @@ template <class T>
 
 // ---- Elements and the type they are folded in ---------------------------------------------------
 
+/// float16, bfloat16 and the 8-bit floats.
 template <class T>
-inline constexpr bool is_narrow = std::is_class_v<T>;
+concept IsNarrow = std::is_class_v<T>;
 
 /// `Accumulator`, `load` and `store` of a storage type. Only the narrow floats need a conversion.
 template <class T>
@@ -230,8 +231,7 @@ struct Element {
   [[nodiscard]] RINGSIDE_HD static constexpr T store(T value) { return value; }
 };
 
-template <class T>
-requires is_narrow<T>
+template <IsNarrow T>
 struct Element<T> {
   using Accumulator = float;
   [[nodiscard]] RINGSIDE_HD static constexpr float load(T stored) { return to_float32(stored); }
