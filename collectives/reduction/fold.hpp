@@ -71,6 +71,8 @@ struct FoldShape {
   bool completes = false;
   int ranks = 1;
   bool streaming = false;
+
+  bool operator==(const FoldShape&) const = default;
 };
 
 /// A fold resolved to the function that does it: a value of about two cache lines, to be kept by

@@ -68,14 +68,15 @@ class HostCommunicator final : public Communicator::Implementation {
   Placement agree();
   Placement compare_calls();
   void collect_addresses();
-  /// The peers are done with the entry of the next call: takes its lines back while there is time.
-  void prefetch_next_entry(std::size_t message_bytes);
+  /// Asks for cache lines while there is time: for the first of the next call's entry, with which
+  /// the peers are done, or for the rest of the peers' messages of up to `bytes` bytes.
+  void prefetch_messages(std::size_t bytes);
   void fold_messages(const Call& call, const SmallMessage& message);
 
   void run_program(const Call& call, const Program& program, const WaitPolicy& policy);
   void run_single_lane(const Call& call, const Program& program, const WaitPolicy& policy);
   void run_lanes(const Call& call, const Program& program, const WaitPolicy& policy);
-  void execute(const Call& call, const Program& program, const Step& step);
+  void execute(const Program& program, const Step& step);
   void leave(const Call& call, const Program& program, const WaitPolicy& policy);
 
   [[nodiscard]] bool reached(const BoundWait& wait) const;

@@ -22,6 +22,8 @@ Prepared prepare(const Call& call, const Preparation& how, PlanCache& plans) {
 
   const auto blocks = all_blocks(call, how.ranks);
   const std::size_t element_bytes = size_of(call.type);
+  const FoldShape values{
+      .type = call.type, .op = call.op, .scalar = call.options->scalar, .ranks = how.ranks};
   const bool both = placement_may_differ(call, how.ranks);
   std::uint64_t hash = 0;
   const char* spec = "";
@@ -35,7 +37,7 @@ Prepared prepare(const Call& call, const Preparation& how, PlanCache& plans) {
     if (call.op == ReduceOp::premul_sum) require_scalable(compiled->plan, compiled->schedule);
     hash = hash * 31 + compiled->hash;
     spec = compiled->plan.spec().c_str();  // the cache keeps the plan
-    prepared.small = SmallMessage::make(request, compiled->facts, how.rank, blocks, element_bytes,
+    prepared.small = SmallMessage::make(request, compiled->facts, how.rank, blocks, values,
                                         std::min(how.most_inline, message_capacity));
     travels = travels && prepared.small;
     plans_of[in_place ? 1 : 0] = compiled;
@@ -45,7 +47,7 @@ Prepared prepare(const Call& call, const Preparation& how, PlanCache& plans) {
     for (std::size_t placement = 0; placement < plans_of.size(); ++placement) {
       if (!plans_of[placement]) continue;
       auto program = std::make_unique<const Program>(
-          Program::bind(plans_of[placement], how.rank, blocks, element_bytes));
+          Program::bind(plans_of[placement], how.rank, blocks, values));
       prepared.scratch_bytes = std::max(prepared.scratch_bytes, program->scratch_bytes);
       prepared.programs[placement] = std::move(program);
     }
@@ -74,6 +76,7 @@ PreparedCalls::Entry* PreparedCalls::add(const Call& call, std::string_view aske
   }
   bytes_ += bytes;
   auto entry = std::make_unique<Entry>(Entry{kind_of(call),
+                                             scalar_of(call),
                                              first_length_of(call),
                                              {call.blocks.begin(), call.blocks.end()},
                                              std::string(asked),

@@ -3,7 +3,9 @@
 /// contents and addresses of the buffers.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -21,7 +23,7 @@
 namespace ringside::host {
 
 struct Prepared {
-  Signature signature;       ///< without the scalar
+  Signature signature;
   std::uint64_t digest = 0;  ///< of it
   std::optional<SmallMessage> small;
   /// By placement (out of place, in place): both where the ranks may differ in it, none for barrier
@@ -66,15 +68,16 @@ class PreparedCalls {
  private:
   struct Entry {
     std::uint64_t kind;
+    std::uint64_t scalar;
     std::size_t first_length;  // of blocks: mostly there is no other
     std::vector<std::size_t> blocks;
     std::string asked;
     Prepared prepared;
 
     [[nodiscard]] bool matches(const Call& call, std::string_view spec) const {
-      return kind == kind_of(call) && first_length == first_length_of(call) &&
-             blocks.size() == call.blocks.size() && asked.size() == spec.size() &&
-             (spec.empty() || asked == spec) &&
+      return kind == kind_of(call) && scalar == scalar_of(call) &&
+             first_length == first_length_of(call) && blocks.size() == call.blocks.size() &&
+             asked.size() == spec.size() && (spec.empty() || asked == spec) &&
              (blocks.size() <= 1 ||
               std::equal(blocks.begin(), blocks.end(), call.blocks.begin(), call.blocks.end()));
     }
@@ -86,6 +89,10 @@ class PreparedCalls {
            static_cast<std::uint64_t>(call.collective) << 24 |
            static_cast<std::uint64_t>(call.type) << 16 | static_cast<std::uint64_t>(call.op) << 8 |
            static_cast<std::uint64_t>(call.placement);
+  }
+  /// The bits of the scalar where there is one.
+  [[nodiscard]] static std::uint64_t scalar_of(const Call& call) {
+    return call.op == ReduceOp::premul_sum ? std::bit_cast<std::uint64_t>(call.options->scalar) : 0;
   }
   [[nodiscard]] static std::size_t first_length_of(const Call& call) {
     return call.blocks.empty() ? 0 : call.blocks.front();

@@ -32,12 +32,16 @@ std::uint32_t number(std::size_t value) {
 class Binder {
  public:
   Binder(const CompiledPlan& compiled, std::span<const std::size_t> block_elements,
-         std::size_t element_bytes, Program& program)
+         const FoldShape& values, Program& program)
       : plan_(compiled.plan),
         schedule_(compiled.schedule),
         binding_(compiled.plan, block_elements),
-        element_bytes_(element_bytes),
-        program_(program) {}
+        values_(values),
+        element_bytes_(size_of(values.type)),
+        program_(program) {
+    // In place, lines that are written have just been read: nothing is won by bypassing the cache.
+    bypasses_cache_ = !plan_.request().in_place && user_bytes() > last_cache_bytes();
+  }
 
   void bind(int rank) {
     const int slices = plan_.shape().slices;
@@ -51,8 +55,6 @@ class Binder {
     for (const Wait& wait : schedule_.leave_waits[static_cast<std::size_t>(rank)])
       program_.leave_waits.push_back(bound(wait, slices - 1));
     program_.scratch_bytes = binding_.length(rank, Buffer::scratch) * element_bytes_;
-    // In place, lines that are written have just been read: nothing is won by bypassing the cache.
-    program_.streams = !plan_.request().in_place && user_bytes() > last_cache_bytes();
   }
 
  private:
@@ -84,6 +86,7 @@ class Binder {
               .first_run = number(program_.runs.size()),
               .sources = static_cast<std::uint32_t>(view.sources.size()),
               .destinations = static_cast<std::uint32_t>(view.destinations.size()),
+              .kernel = kernel(view, schedule_.facts[static_cast<std::size_t>(op)]),
               .op = static_cast<std::uint32_t>(op)};
     for (const Wait& wait : schedule_.waits(op))
       if (wait.lag <= slice) program_.waits.push_back(bound(wait, slice));
@@ -91,6 +94,24 @@ class Binder {
     step.waits = static_cast<std::uint32_t>(program_.waits.size()) - step.first_wait;
     step.runs = static_cast<std::uint32_t>(program_.runs.size()) - step.first_run;
     return step;
+  }
+
+  /// The kernel that does the op; made if no op before was like it.
+  std::uint32_t kernel(const Op& view, const OpFacts& facts) {
+    FoldShape shape = values_;
+    shape.k = view.sources.size();
+    shape.m = view.destinations.size();
+    shape.raw_mask = facts.raw_mask;
+    shape.all_raw = facts.all_raw;
+    shape.completes = facts.completes;
+    shape.streaming = bypasses_cache_ && facts.last_use;
+    program_.most_sources = std::max(program_.most_sources, number(shape.k));
+    program_.most_destinations = std::max(program_.most_destinations, number(shape.m));
+    const auto known = std::find(shapes_.begin(), shapes_.end(), shape);
+    if (known != shapes_.end()) return number(static_cast<std::size_t>(known - shapes_.begin()));
+    shapes_.push_back(shape);
+    program_.kernels.push_back(resolve_fold(shape));
+    return number(shapes_.size() - 1);
   }
 
   void add_run(const Op& view, int offset, int slice, const Step& step) {
@@ -125,7 +146,10 @@ class Binder {
   const Plan& plan_;
   const Schedule& schedule_;
   Binding binding_;
+  FoldShape values_;
   std::size_t element_bytes_;
+  bool bypasses_cache_ = false;
+  std::vector<FoldShape> shapes_;  // of the program's kernels
   Program& program_;
 };
 
@@ -133,16 +157,17 @@ class Binder {
 
 std::size_t Program::bytes() const {
   std::size_t sum = waits.capacity() * sizeof(BoundWait) + runs.capacity() * sizeof(Run) +
-                    addresses.capacity() * sizeof(Address);
+                    addresses.capacity() * sizeof(Address) +
+                    kernels.capacity() * sizeof(FoldKernel);
   for (const auto& lane : lanes) sum += lane.capacity() * sizeof(Step);
   return sum + sizeof(Program);
 }
 
 Program Program::bind(std::shared_ptr<const CompiledPlan> compiled, int rank,
-                      std::span<const std::size_t> block_elements, std::size_t element_bytes) {
+                      std::span<const std::size_t> block_elements, const FoldShape& values) {
   Program program;
   program.compiled = std::move(compiled);
-  Binder(*program.compiled, block_elements, element_bytes, program).bind(rank);
+  Binder(*program.compiled, block_elements, values, program).bind(rank);
   return program;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/// A compiled plan bound to one rank and one message size: flat lists of waits and addresses that
-/// the rank's thread runs through.
+/// A compiled plan bound to one rank, one message size, type and operator: flat lists of waits and
+/// addresses that the rank's thread runs through.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ringside/collectives/plan_cache.hpp"
+#include "ringside/collectives/reduction/fold.hpp"
 
 namespace ringside::host {
 
@@ -36,6 +37,7 @@ struct Step {
   std::uint32_t first_wait = 0, waits = 0;
   std::uint32_t first_run = 0, runs = 0;
   std::uint32_t sources = 0, destinations = 0;
+  std::uint32_t kernel = 0;
   std::uint32_t op = 0;  ///< index in the plan
 };
 
@@ -50,18 +52,18 @@ struct Program {
   std::vector<BoundWait> waits;
   std::vector<Run> runs;
   std::vector<Address> addresses;
+  std::vector<FoldKernel> kernels;  ///< few: most steps fold alike
   std::vector<BoundWait> leave_waits;
-  std::size_t scratch_bytes = 0;  ///< of this rank
-  /// What the plan moves may be more than the last cache holds: where a destination is not read
-  /// again, stores bypass it.
-  bool streams = false;
+  std::size_t scratch_bytes = 0;                          ///< of this rank
+  std::uint32_t most_sources = 0, most_destinations = 0;  ///< of a step
 
   /// Of what is allocated for it.
   [[nodiscard]] std::size_t bytes() const;
 
+  /// Of `values` only type, operator, scalar and ranks are looked at.
   [[nodiscard]] static Program bind(std::shared_ptr<const CompiledPlan> compiled, int rank,
                                     std::span<const std::size_t> block_elements,
-                                    std::size_t element_bytes);
+                                    const FoldShape& values);
 };
 
 }  // namespace ringside::host

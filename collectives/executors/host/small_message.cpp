@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "ringside/collectives/executors/host/small_message.hpp"
 
+#include <algorithm>
+
 #include "ringside/collectives/layout.hpp"
 
 namespace ringside::host {
@@ -19,17 +21,23 @@ std::size_t bytes_of(std::span<const std::size_t> blocks, const BlockRange& held
 
 std::optional<SmallMessage> SmallMessage::make(const Request& request, const ProofFacts& facts,
                                                int rank, std::span<const std::size_t> blocks,
-                                               std::size_t element_bytes, std::size_t most) {
+                                               FoldShape values, std::size_t most) {
   const bool is_definition = facts.rank_order && facts.one_rounding && facts.same_on_all_ranks;
   if (!is_definition || most == 0) return std::nullopt;
 
+  const std::size_t element_bytes = size_of(values.type);
   const auto input_of = [&](int of) { return blocks_in(request, of, Buffer::input); };
-  for (int of = 0; of < request.ranks; ++of)
-    if (bytes_of(blocks, input_of(of), input_of(of).count, element_bytes) > most)
-      return std::nullopt;
-
   SmallMessage message;
+  for (int of = 0; of < request.ranks; ++of)
+    message.longest_input_bytes_ =
+        std::max(message.longest_input_bytes_,
+                 bytes_of(blocks, input_of(of), input_of(of).count, element_bytes));
+  if (message.longest_input_bytes_ > most) return std::nullopt;
+
   message.input_bytes_ = bytes_of(blocks, input_of(rank), input_of(rank).count, element_bytes);
+  values.k = reduces(request.collective) ? static_cast<std::size_t>(request.ranks) : 1;
+  values.all_raw = values.completes = true;
+  message.kernel_ = resolve_fold(values);
   const BlockRange output = blocks_in(request, rank, Buffer::output);
   for (int i = 0; i < output.count; ++i) {
     const int block = output.first + i * output.stride;

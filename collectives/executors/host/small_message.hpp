@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "ringside/collectives/prover.hpp"
+#include "ringside/collectives/reduction/fold.hpp"
 #include "ringside/collectives/request.hpp"
 
 namespace ringside::host {
@@ -33,20 +34,25 @@ class SmallMessage {
 
   /// Nothing if an input is longer than `most` bytes or the proof does not allow it; all ranks come
   /// to the same answer.
+  /// Of `values` only type, operator, scalar and ranks are looked at.
   [[nodiscard]] static std::optional<SmallMessage> make(const Request& request,
                                                         const ProofFacts& facts, int rank,
                                                         std::span<const std::size_t> blocks,
-                                                        std::size_t element_bytes,
-                                                        std::size_t most);
+                                                        FoldShape values, std::size_t most);
 
   [[nodiscard]] std::size_t input_bytes() const { return input_bytes_; }
+  /// Over all ranks.
+  [[nodiscard]] std::size_t longest_input_bytes() const { return longest_input_bytes_; }
+  /// Folds the parts of any block.
+  [[nodiscard]] const FoldKernel& kernel() const { return kernel_; }
   [[nodiscard]] std::span<const Block> blocks() const { return blocks_; }
   [[nodiscard]] std::span<const Part> parts(const Block& block) const {
     return std::span(parts_).subspan(block.first_part, block.parts);
   }
 
  private:
-  std::size_t input_bytes_ = 0;
+  std::size_t input_bytes_ = 0, longest_input_bytes_ = 0;
+  FoldKernel kernel_;
   std::vector<Block> blocks_;  // without the empty ones
   std::vector<Part> parts_;
 };
