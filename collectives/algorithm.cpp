@@ -11,11 +11,11 @@
 #include "ringside/base/error.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/collectives/algorithms/builtin.hpp"
+#include "ringside/collectives/plugin/plan_file.hpp"
 
 namespace ringside {
 namespace {
 
-constexpr int most_slices = 4096;
 constexpr int default_depth =
     2;  // double buffering; deeper costs cache and has not been seen to pay
 
@@ -105,7 +105,7 @@ std::span<const ParameterInfo> common_parameters() {
 }
 
 void register_algorithm(AlgorithmInfo info) {
-  if (parse_spec(info.name).name != info.name)
+  if (is_plan_file(info.name) || parse_spec(info.name).name != info.name)
     throw Error(ErrorCode::invalid_argument, fmt::format("'{}' is no algorithm name", info.name));
   if (info.name == "auto" || info.name == "all")
     throw Error(ErrorCode::invalid_argument,
@@ -139,6 +139,11 @@ std::vector<std::reference_wrapper<const AlgorithmInfo>> registered_algorithms()
 }
 
 const AlgorithmInfo& find_algorithm(std::string_view name) {
+  if (is_plan_file(name))
+    throw Error(ErrorCode::bad_input,
+                fmt::format("{} is a plan file: it is no algorithm that could be made for other "
+                            "requests, or be part of another",
+                            quote(name, longest_path)));
   const auto algorithms = registered_algorithms();
   std::vector<std::string_view> names;
   for (const AlgorithmInfo& info : algorithms) {
@@ -161,35 +166,77 @@ Algorithm make_algorithm(const Spec& spec, const Request& request) {
   return made;
 }
 
+/// Where the ops come from: an algorithm that writes them, or a plan file that holds them.
 struct PlanStream::State {
-  State(const Spec& given, const Request& wanted)
-      : request(wanted),
-        algorithm(make_algorithm(given, wanted)),
-        spec(canonical(find_algorithm(given.name), given)),
-        builder(wanted, shape_for(Parameters(spec), algorithm), algorithm.lanes),
-        text(to_string(spec)),
-        ops(wanted.ranks == 1 ? keep(Group(builder)) : algorithm.write(Group(builder))) {}
+  virtual ~State() = default;
+  [[nodiscard]] virtual const Request& request() const = 0;
+  [[nodiscard]] virtual const Shape& shape() const = 0;
+  virtual const Op* next() = 0;
+  [[nodiscard]] virtual const std::vector<std::vector<ScratchSlot>>& slots() const = 0;
 
-  Request request;
+  std::string spec;  // canonical
+};
+
+struct PlanStream::Written final : State {
+  Written(const Spec& given, const Request& wanted)
+      : algorithm(make_algorithm(given, wanted)),
+        settled(canonical(find_algorithm(given.name), given)),
+        builder(wanted, shape_for(Parameters(settled), algorithm), algorithm.lanes),
+        ops(wanted.ranks == 1 ? keep(Group(builder)) : algorithm.write(Group(builder))) {
+    spec = to_string(settled);
+  }
+  [[nodiscard]] const Request& request() const override { return builder.request(); }
+  [[nodiscard]] const Shape& shape() const override { return builder.shape(); }
+  const Op* next() override { return ops.next(); }
+  [[nodiscard]] const std::vector<std::vector<ScratchSlot>>& slots() const override {
+    return builder.slots();
+  }
+
   Algorithm algorithm;
-  Spec spec;
+  Spec settled;
   Builder builder;
-  std::string text;
   OpStream ops;
 };
 
-PlanStream::PlanStream(const Spec& spec, const Request& request)
-    : state_(std::make_unique<State>(spec, request)) {}
+struct PlanStream::Read final : State {
+  Read(const Spec& given, const Request& wanted) : plan(plan_of_file(given.name, wanted)) {
+    spec = given.name;
+    for (int rank = 0; rank < plan->ranks(); ++rank) {
+      const auto of_rank = plan->scratch(rank);
+      scratch.emplace_back(of_rank.begin(), of_rank.end());
+    }
+  }
+  [[nodiscard]] const Request& request() const override { return plan->request(); }
+  [[nodiscard]] const Shape& shape() const override { return plan->shape(); }
+  const Op* next() override {
+    if (index == plan->size()) return nullptr;
+    op = plan->op(index++);
+    return &op;
+  }
+  [[nodiscard]] const std::vector<std::vector<ScratchSlot>>& slots() const override {
+    return scratch;
+  }
+
+  std::shared_ptr<const Plan> plan;
+  std::vector<std::vector<ScratchSlot>> scratch;
+  std::size_t index = 0;
+  Op op;
+};
+
+PlanStream::PlanStream(const Spec& spec, const Request& request) {
+  if (is_plan_file(spec.name))
+    state_ = std::make_unique<Read>(spec, request);
+  else
+    state_ = std::make_unique<Written>(spec, request);
+}
 PlanStream::PlanStream(PlanStream&&) noexcept = default;
 PlanStream::~PlanStream() = default;
 
-const Request& PlanStream::request() const { return state_->request; }
-const Shape& PlanStream::shape() const { return state_->builder.shape(); }
-const std::string& PlanStream::spec() const { return state_->text; }
-const Op* PlanStream::next() { return state_->ops.next(); }
-const std::vector<std::vector<ScratchSlot>>& PlanStream::slots() const {
-  return state_->builder.slots();
-}
+const Request& PlanStream::request() const { return state_->request(); }
+const Shape& PlanStream::shape() const { return state_->shape(); }
+const std::string& PlanStream::spec() const { return state_->spec; }
+const Op* PlanStream::next() { return state_->next(); }
+const std::vector<std::vector<ScratchSlot>>& PlanStream::slots() const { return state_->slots(); }
 
 Plan make_plan(const Spec& spec, const Request& request) {
   PlanStream stream(spec, request);

@@ -27,6 +27,8 @@ namespace ringside {
 
 /// The most lanes that an algorithm may have, and that the parameter `lanes` may ask for.
 inline constexpr int most_lanes = 16;
+/// The most that the parameter `slices` may ask for.
+inline constexpr int most_slices = 4096;
 
 /// An all-reduce told as two halves: after `reduce` the complete value of chunk c is the running
 /// value of rank owner(c); `spread` brings it to everybody. What a hierarchical algorithm needs to
@@ -78,7 +80,8 @@ void register_algorithm(AlgorithmInfo info);
 /// All registered algorithms, built-ins first, in a fixed order. The references stay valid.
 [[nodiscard]] std::vector<std::reference_wrapper<const AlgorithmInfo>> registered_algorithms();
 
-/// The one of this name. Throws Error(bad_input) naming the nearest one otherwise.
+/// The one of this name. Throws Error(bad_input) naming the nearest one otherwise, and for a plan
+/// file, which is no algorithm.
 [[nodiscard]] const AlgorithmInfo& find_algorithm(std::string_view name);
 
 /// Checks the spec's name and parameter names and makes the algorithm for a request.
@@ -86,11 +89,11 @@ void register_algorithm(AlgorithmInfo info);
 /// registered makes no algorithm: without chunks or lanes, or with nothing that writes it.
 [[nodiscard]] Algorithm make_algorithm(const Spec& spec, const Request& request);
 
-/// The ops of an algorithm, one at a time, never stored: for consumers that pull (a ring of 4,096
-/// ranks has 33 million ops).
+/// The ops that a spec names, one at a time: for consumers that pull. Those of our own algorithms
+/// are never stored (a ring of 4,096 ranks has 33 million ops), those of plan files are.
 class PlanStream {
  public:
-  /// Throws as make_algorithm does.
+  /// Throws as make_algorithm does, and for a plan file as plan_of_file does (plan_file.hpp).
   PlanStream(const Spec& spec, const Request& request);
   PlanStream(PlanStream&&) noexcept;
   ~PlanStream();
@@ -106,10 +109,13 @@ class PlanStream {
 
  private:
   struct State;
+  struct Written;
+  struct Read;
   std::unique_ptr<State> state_;
 };
 
-/// The whole plan, stored. The spec string in it is canonical: parameters in their declared order.
+/// The whole plan, stored. The spec string in it is canonical: parameters in their declared order;
+/// of a plan file its path.
 [[nodiscard]] Plan make_plan(std::string_view spec, const Request& request);
 [[nodiscard]] Plan make_plan(const Spec& spec, const Request& request);
 
