@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <deque>
 #include <mutex>
+#include <set>
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/collectives/algorithms/builtin.hpp"
 #include "ringside/collectives/plugin/plan_file.hpp"
+#include "ringside/collectives/plugin/plugin.hpp"
 
 namespace ringside {
 namespace {
@@ -64,6 +66,22 @@ Shape shape_for(const Parameters& parameters, const Algorithm& algorithm) {
   return shape;
 }
 
+/// What register_algorithm demands of one algorithm by itself.
+void check_info(const AlgorithmInfo& info) {
+  const auto refuse = [](const std::string& why) { throw Error(ErrorCode::invalid_argument, why); };
+  if (is_plan_file(info.name) || parse_spec(info.name).name != info.name)
+    refuse(fmt::format("'{}' is no algorithm name", info.name));
+  if (info.name == "auto" || info.name == "all")
+    refuse(fmt::format("'{}' means a choice of algorithms: no algorithm can have that name",
+                       info.name));
+  if (!info.make) refuse(fmt::format("algorithm '{}' has nothing that makes it", info.name));
+  std::set<std::string_view> names;
+  for (const auto& parameter : common_parameters()) names.insert(parameter.name);
+  for (const auto& parameter : info.parameters)
+    if (!names.insert(parameter.name).second)
+      refuse(fmt::format("algorithm '{}' has the parameter '{}' twice", info.name, parameter.name));
+}
+
 /// Registered code is foreign code: what it made must be usable.
 void check_made(const AlgorithmInfo& info, const Algorithm& made) {
   const auto demand = [&](bool right, const char* wrong) {
@@ -105,34 +123,26 @@ std::span<const ParameterInfo> common_parameters() {
 }
 
 void register_algorithm(AlgorithmInfo info) {
-  if (is_plan_file(info.name) || parse_spec(info.name).name != info.name)
-    throw Error(ErrorCode::invalid_argument, fmt::format("'{}' is no algorithm name", info.name));
-  if (info.name == "auto" || info.name == "all")
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("'{}' means a choice of algorithms: no algorithm can have that name",
-                            info.name));
-  if (!info.make)
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("algorithm '{}' has nothing that makes it", info.name));
-  std::vector<std::string> names;
-  for (const auto& parameter : common_parameters()) names.push_back(parameter.name);
-  for (const auto& parameter : info.parameters) {
-    if (std::find(names.begin(), names.end(), parameter.name) != names.end())
-      throw Error(
-          ErrorCode::invalid_argument,
-          fmt::format("algorithm '{}' has the parameter '{}' twice", info.name, parameter.name));
-    names.push_back(parameter.name);
-  }
+  std::vector<AlgorithmInfo> infos;
+  infos.push_back(std::move(info));
+  register_algorithms(std::move(infos));
+}
+
+void register_algorithms(std::vector<AlgorithmInfo> infos) {
+  for (const auto& info : infos) check_info(info);
   auto& r = registry();
   const std::lock_guard lock(r.mutex);
-  for (const auto& other : r.algorithms)
-    if (other.name == info.name)
+  std::set<std::string_view> taken;
+  for (const auto& info : r.algorithms) taken.insert(info.name);
+  for (const auto& info : infos)
+    if (!taken.insert(info.name).second)
       throw Error(ErrorCode::invalid_argument,
                   fmt::format("an algorithm named '{}' is registered already", info.name));
-  r.algorithms.push_back(std::move(info));
+  for (auto& info : infos) r.algorithms.push_back(std::move(info));
 }
 
 std::vector<std::reference_wrapper<const AlgorithmInfo>> registered_algorithms() {
+  load_configured_plugins();
   auto& r = registry();
   const std::lock_guard lock(r.mutex);
   return {r.algorithms.begin(), r.algorithms.end()};

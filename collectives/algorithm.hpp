@@ -63,6 +63,7 @@ struct AlgorithmInfo {
   std::string reference = {};                  ///< the paper
   std::vector<ParameterInfo> parameters = {};  ///< beside the common ones
   std::vector<Collective> collectives = {Collective::all_reduce};
+  std::string origin = {};  ///< the file of a plug-in; else empty
   /// Throws Error(unsupported) with the reason where the request cannot be served, and
   /// Error(bad_input) for parameters that make no sense.
   std::function<Algorithm(const Request&, const Parameters&)> make;
@@ -72,12 +73,16 @@ struct AlgorithmInfo {
 [[nodiscard]] std::span<const ParameterInfo> common_parameters();
 
 /// Adds an algorithm. Throws Error(invalid_argument) if the name is taken, reserved (auto, all) or
-/// no name, or if a
-/// parameter is there twice or is one of the common ones. Safe to call from any thread; algorithms
-/// are never removed.
+/// no name, or if a parameter is there twice or is one of the common ones. Safe to call from any
+/// thread; algorithms are never removed.
 void register_algorithm(AlgorithmInfo info);
 
-/// All registered algorithms, built-ins first, in a fixed order. The references stay valid.
+/// Adds all of them, or throws as register_algorithm does and adds none.
+void register_algorithms(std::vector<AlgorithmInfo> infos);
+
+/// All registered algorithms, built-ins first, in a fixed order. The references stay valid. Loads
+/// the plug-ins that the option `plugins` names first, and throws as load_plugin does
+/// (plugin/plugin.hpp).
 [[nodiscard]] std::vector<std::reference_wrapper<const AlgorithmInfo>> registered_algorithms();
 
 /// The one of this name. Throws Error(bad_input) naming the nearest one otherwise, and for a plan

@@ -65,11 +65,4 @@ std::shared_ptr<const Plan> plan_of_file(const std::string& path, const Request&
   return plan;
 }
 
-std::string describe(const Request& request) {
-  return fmt::format("{} on {} {}{}, {}", to_string(request.collective), request.ranks,
-                     request.ranks == 1 ? "rank" : "ranks",
-                     has_root(request.collective) ? fmt::format(" from root {}", request.root) : "",
-                     request.in_place ? "in place" : "out of place");
-}
-
 }  // namespace ringside

@@ -33,7 +33,4 @@ inline constexpr std::size_t longest_path = 200;
 [[nodiscard]] std::shared_ptr<const Plan> plan_of_file(const std::string& path,
                                                        const Request& request);
 
-/// "all_reduce on 4 ranks, out of place", "broadcast on 4 ranks from root 2, in place".
-[[nodiscard]] std::string describe(const Request& request);
-
 }  // namespace ringside
