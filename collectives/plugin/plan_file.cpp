@@ -44,6 +44,15 @@ std::shared_ptr<const Plan> read_once(const std::string& path) {
   return plan;
 }
 
+/// The same ops for another request with the same blocks.
+std::shared_ptr<const Plan> taken_for(const Plan& plan, const Request& request) {
+  auto taken = std::make_shared<Plan>(request, plan.shape(), plan.spec());
+  for (int rank = 0; rank < plan.ranks(); ++rank)
+    for (const auto& slot : plan.scratch(rank)) taken->add_slot(rank, slot);
+  for (std::size_t op = 0; op < plan.size(); ++op) taken->append(plan.op(op));
+  return taken;
+}
+
 }  // namespace
 
 Plan read_plan_file(const std::string& path) {
@@ -58,11 +67,13 @@ Plan read_plan_file(const std::string& path) {
 std::shared_ptr<const Plan> plan_of_file(const std::string& path, const Request& request) {
   validate(request);
   auto plan = read_once(path);
-  if (plan->request() != request)
-    throw Error(ErrorCode::unsupported,
-                fmt::format("{} is a plan for {}, not for {}", quote(path, longest_path),
-                            describe(plan->request()), describe(request)));
-  return plan;
+  if (plan->request() == request) return plan;
+  Request other = plan->request();
+  other.in_place = request.in_place;
+  if (other == request && has_root(request.collective)) return taken_for(*plan, request);
+  throw Error(ErrorCode::unsupported,
+              fmt::format("{} is a plan for {}, not for {}", quote(path, longest_path),
+                          describe(plan->request()), describe(request)));
 }
 
 }  // namespace ringside

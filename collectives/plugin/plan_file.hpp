@@ -28,6 +28,10 @@ inline constexpr std::size_t longest_path = 200;
 /// checks of a process speak of the same plan even if the file changes in the meantime. A file that
 /// could not be read is tried again. Safe to call from any thread.
 ///
+/// Where a root alone decides the placement (broadcast, reduce, gather, scatter), the other ranks
+/// cannot tell which it is and prepare both: a file then stands for its ops in either placement,
+/// which are proven in both like all that runs.
+///
 /// Throws as read_plan_file does, and Error(unsupported), saying what the file is for, if the
 /// request is another.
 [[nodiscard]] std::shared_ptr<const Plan> plan_of_file(const std::string& path,

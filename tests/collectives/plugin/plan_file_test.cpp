@@ -135,6 +135,21 @@ TEST_F(PlanFile, IsRefusedForAnotherRequestWithWordsForBoth) {
   EXPECT_THROW((void)make_plan(path, {.ranks = 0}), Error);
 }
 
+TEST_F(PlanFile, WithARootServesBothPlacements) {
+  // Only the root knows the placement: the other ranks have to be ready for either.
+  const auto path =
+      write("x.json", "binomial", {.collective = Collective::broadcast, .ranks = 3, .root = 1});
+  World::threads(3).run([&](Communicator& comm) {
+    for (const bool in_place : {false, true}) {
+      const float mine = comm.rank() == 1 ? 7.0F : 1.0F;
+      std::vector<float> in(100, mine), out(100, mine);
+      float* to = in_place ? in.data() : out.data();
+      comm.broadcast(in.data(), to, 100, ElementType::float32, 1, {.algorithm = path});
+      EXPECT_EQ(std::vector<float>(to, to + 100), std::vector<float>(100, 7.0F));
+    }
+  });
+}
+
 TEST_F(PlanFile, ACallThatItIsNotForMovesNothingAndTheCommunicatorWorksOn) {
   const auto path = write("x.json", "ring", {.ranks = 2, .in_place = true});
   World::threads(2).run([&](Communicator& comm) {
@@ -215,9 +230,9 @@ TEST_F(PlanFile, OneFileByTwoPathsIsOnePlan) {
 TEST(Signature, NamesThePlanWhereTheSameWordsMeanDifferentPlans) {
   const std::vector<std::size_t> blocks = {100};
   const CallOptions options;
-  const Call call{.block_elements = blocks, .options = &options};
-  const auto mine = host::Signature::of(call, 0x12, "./x.json");
-  const auto theirs = host::Signature::of(call, 0x34, "./x.json");
+  const Call call{.blocks = blocks, .options = &options};
+  const auto mine = host::Signature::of(call, 2, 0x12, "./x.json");
+  const auto theirs = host::Signature::of(call, 2, 0x34, "./x.json");
   EXPECT_NE(digest_of(mine), digest_of(theirs));
   EXPECT_EQ(differences(mine, theirs),
             "the plan that ./x.json names (hashes 0000000000000012 and 0000000000000034: another "
