@@ -62,8 +62,8 @@ void check_memory(const BenchRequest& request, const Request& what) {
 }
 
 /// Nothing if the algorithm serves the collective in a placement that is measured, or the reason.
-std::optional<Error> refusal_of(const BenchRequest& request, const std::string& spec,
-                                Request what) {
+std::optional<Error> refusal_in_all(const BenchRequest& request, const std::string& spec,
+                                    Request what) {
   if (spec == "auto") return std::nullopt;
   std::optional<Error> first;
   for (const auto placement : placements) {
@@ -88,7 +88,7 @@ std::vector<std::unique_ptr<Subject>> make_subjects(const BenchRequest& request,
     return subjects;
   }
   for (const auto& spec : request.algorithms) {
-    if (const auto why = refusal_of(request, spec, what))
+    if (const auto why = refusal_in_all(request, spec, what))
       skipped.push_back({spec, what.ranks, why->what(), what.collective});
     else
       subjects.push_back(std::make_unique<AlgorithmSubject>(stage, spec));
@@ -116,7 +116,7 @@ void check_algorithms(const BenchRequest& request) {
       bool served = false;
       for (const auto collective : request.collectives) {
         if (collective == Collective::barrier) continue;
-        auto why = refusal_of(request, spec, request_for(request, collective, ranks));
+        auto why = refusal_in_all(request, spec, request_for(request, collective, ranks));
         served = served || !why;
         if (why && !first) first = std::move(why);
       }

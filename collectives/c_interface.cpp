@@ -57,6 +57,8 @@ static_assert(RINGSIDE_FLOAT16 == static_cast<int>(ElementType::float16));
 static_assert(RINGSIDE_FLOAT32 == static_cast<int>(ElementType::float32));
 static_assert(RINGSIDE_FLOAT64 == static_cast<int>(ElementType::float64));
 static_assert(RINGSIDE_BFLOAT16 == static_cast<int>(ElementType::bfloat16));
+static_assert(RINGSIDE_FLOAT8_E4M3 == static_cast<int>(ElementType::float8_e4m3));
+static_assert(RINGSIDE_FLOAT8_E5M2 == static_cast<int>(ElementType::float8_e5m2));
 static_assert(RINGSIDE_SUM == static_cast<int>(ReduceOp::sum));
 static_assert(RINGSIDE_PROD == static_cast<int>(ReduceOp::prod));
 static_assert(RINGSIDE_MAX == static_cast<int>(ReduceOp::max));

@@ -132,9 +132,10 @@ TEST(Bench, AllIncludesWhatWasLoadedAndSkipsWhatIsWrong) {
   const auto text = output_of(
       bench({"-a", "all", "--plugin", star, "--plugin", misbehaving, "--format", "text"}));
   EXPECT_TRUE(contains(text, "# algorithm: star\n"));
-  EXPECT_TRUE(contains(text, "# skipped: wrong (2 ranks): the plan 'wrong' of 2 ranks is wrong"));
-  EXPECT_TRUE(contains(text, "# skipped: drifting (2 ranks): plug-in"));
-  EXPECT_TRUE(contains(text, "# skipped: failing (2 ranks): plug-in"));
+  EXPECT_TRUE(contains(
+      text, "# skipped: wrong (all_reduce, 2 ranks): the plan 'wrong' of 2 ranks is wrong"));
+  EXPECT_TRUE(contains(text, "# skipped: drifting (all_reduce, 2 ranks): plug-in"));
+  EXPECT_TRUE(contains(text, "# skipped: failing (all_reduce, 2 ranks): plug-in"));
   EXPECT_FALSE(contains(text, "# algorithm: wrong"));
 }
 
@@ -153,7 +154,7 @@ TEST_F(BenchOfFiles, APlanFileIsMeasuredInItsPlacementAndSaysSo) {
   const auto text = output_of(bench({"-a", "(" + path_ + "),naive", "--format", "text"}));
   EXPECT_TRUE(contains(text, "# algorithm: " + path_ + "\n")) << text;
   EXPECT_TRUE(contains(text, "N/A"));
-  EXPECT_TRUE(contains(text, "# skipped: " + path_ + " (2 ranks): \"" + path_ +
+  EXPECT_TRUE(contains(text, "# skipped: " + path_ + " (all_reduce, 2 ranks): \"" + path_ +
                                  "\" is a plan for all_reduce on 2 ranks, in place, not for "
                                  "all_reduce on 2 ranks, out of place"))
       << text;
