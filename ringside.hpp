@@ -7,5 +7,6 @@
 #include "ringside/collectives/communicator.hpp"
 #include "ringside/collectives/cost.hpp"
 #include "ringside/collectives/plan_io.hpp"
+#include "ringside/collectives/plugin/plugin.hpp"
 #include "ringside/collectives/prover.hpp"
 #include "ringside/collectives/world.hpp"

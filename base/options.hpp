@@ -84,6 +84,8 @@ inline constexpr auto option_table = std::to_array<OptionDefinition>({
      4080},
     {"algorithm", OptionType::text, "auto",
      "spec string of the algorithm used where a call names none, such as ring:slices=8"},
+    {"plugins", OptionType::text, "",
+     "shared objects with algorithms (ringside_algorithm.h), as paths separated by ':'"},
     {"progress", OptionType::choice, "auto",
      "progress line of long work on standard error; auto: on a terminal only", "auto|always|never"},
 });

@@ -10,6 +10,7 @@
 #include "ringside/collectives/algorithm.hpp"
 #include "ringside/collectives/cost.hpp"
 #include "ringside/collectives/layout.hpp"
+#include "ringside/collectives/prover.hpp"
 #include "ringside/collectives/reference.hpp"
 
 namespace ringside::bench {
@@ -145,15 +146,33 @@ PlanFacts plan_facts(const std::string& spec, const Request& request) {
           .memory_traffic = touched_per_element(plan) / message};
 }
 
+std::optional<Error> refusal_of(const std::string& spec, const Request& request) try {
+  (void)PlanStream(parse_spec(spec), request);
+  return std::nullopt;
+} catch (const Error& error) {
+  if (error.code() != ErrorCode::unsupported) throw;
+  return error;
+}
+
 AlgorithmSubject::AlgorithmSubject(Stage& stage, const std::string& spec, Call call)
     : stage_(stage), call_(std::move(call)), spec_(spec) {
-  const Request request = stage.request(Placement::out_of_place);
-  if (request.collective == Collective::barrier) spec_ = automatic;
+  if (stage.request(Placement::out_of_place).collective == Collective::barrier) spec_ = automatic;
   if (spec_ == automatic) return;
-  facts_ = plan_facts(spec, request);
-  // In place is another request, which may be refused on its own.
-  const bool both = can_be_in_place(request.collective);
-  spec_ = make_plan(spec, both ? stage.request(Placement::in_place) : request).spec();
+  std::optional<Error> refused;
+  for (const Placement placement : placements) {
+    const Request wanted = stage.request(placement);
+    if (wanted.in_place && !can_be_in_place(wanted.collective)) continue;
+    if (auto why = refusal_of(spec, wanted)) {
+      refusals_.at(static_cast<std::size_t>(placement)) = why->what();
+      if (!refused) refused = std::move(why);
+      continue;
+    }
+    const Plan plan = make_plan(spec, wanted);
+    (void)require_proof(plan, false);
+    spec_ = plan.spec();
+    if (!facts_) facts_ = plan_facts(spec, wanted);  // out of place, where that is served
+  }
+  if (!facts_) throw *refused;
 }
 
 Series AlgorithmSubject::describe() const {
@@ -167,7 +186,10 @@ Series AlgorithmSubject::describe() const {
   return series;
 }
 
-std::optional<std::string> AlgorithmSubject::refusal(const Cell&) const { return std::nullopt; }
+std::optional<std::string> AlgorithmSubject::refusal(const Cell& cell) const {
+  const std::string& why = refusals_.at(static_cast<std::size_t>(cell.placement));
+  return why.empty() ? std::nullopt : std::optional(why);
+}
 
 std::string AlgorithmSubject::choice(const Cell& cell) {
   if (spec_ != automatic || cell.collective == Collective::barrier) return {};

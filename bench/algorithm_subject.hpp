@@ -2,6 +2,7 @@
 /// Our algorithms, run by a team of ranks that are threads.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "ringside/base/error.hpp"
 #include "ringside/bench/stage.hpp"
 #include "ringside/bench/subject.hpp"
 #include "ringside/collectives/communicator.hpp"
@@ -22,9 +24,10 @@ using Call = std::function<void(Communicator&, const Arguments&, const CallOptio
 /// An algorithm, the library's choice (`auto`), or, for the barrier, which needs none, its entry.
 class AlgorithmSubject final : public Subject {
  public:
-  /// Throws what make_plan throws for a spec that is wrong or does not support the request. `call`
-  /// stands in for the collective in tests of the checks: our own executors run nothing that has
-  /// not been proven.
+  /// Throws what make_plan throws for a spec that is wrong or serves the request in no placement (a
+  /// plan file holds one), and what require_proof throws: nobody has proven yet what comes from
+  /// outside. `call` stands in for the collective in tests of the checks: our own executors run
+  /// nothing that has not been proven.
   AlgorithmSubject(Stage& stage, const std::string& spec, Call call = {});
 
   [[nodiscard]] Series describe() const override;
@@ -48,6 +51,7 @@ class AlgorithmSubject final : public Subject {
   Stage& stage_;
   Call call_;
   std::string spec_;
+  std::array<std::string, placements.size()> refusals_;  ///< by Placement; empty: served
   std::optional<PlanFacts> facts_;
   /// Calls compared with the reference already: the same call need not be compared for every size
   /// above its limit.
@@ -59,5 +63,9 @@ inline constexpr std::string_view entry_label = "enter";
 
 /// Counted from the plan of a request; not for barrier, which has none.
 [[nodiscard]] PlanFacts plan_facts(const std::string& spec, const Request& request);
+
+/// Nothing, or why the algorithm does not serve the request. Throws what make_plan throws for a
+/// spec that is wrong otherwise.
+[[nodiscard]] std::optional<Error> refusal_of(const std::string& spec, const Request& request);
 
 }  // namespace ringside::bench

@@ -61,20 +61,20 @@ void check_memory(const BenchRequest& request, const Request& what) {
                   format_bytes(available)));
 }
 
-/// Nothing if the algorithm serves the request in both placements, or its reason.
-std::optional<Error> refusal_of(const std::string& spec, Request what) {
+/// Nothing if the algorithm serves the collective in a placement that is measured, or the reason.
+std::optional<Error> refusal_in_all(const BenchRequest& request, const std::string& spec,
+                                    Request what) {
   if (spec == "auto") return std::nullopt;
-  for (const bool in_place : {false, true}) {
-    what.in_place = in_place;
-    if (in_place && !can_be_in_place(what.collective)) continue;
-    try {
-      (void)make_algorithm(parse_spec(spec), what);
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::unsupported) throw;
-      return error;
-    }
+  std::optional<Error> first;
+  for (const auto placement : placements) {
+    what.in_place = placement == Placement::in_place;
+    if (!measures(request, placement)) continue;
+    if (what.in_place && !can_be_in_place(what.collective)) continue;
+    auto why = refusal_of(spec, what);
+    if (!why) return std::nullopt;
+    if (!first) first = std::move(why);
   }
-  return std::nullopt;
+  return first;
 }
 
 /// The algorithms to measure. Those that are left out are noted: by `all`, and of those named the
@@ -88,7 +88,7 @@ std::vector<std::unique_ptr<Subject>> make_subjects(const BenchRequest& request,
     return subjects;
   }
   for (const auto& spec : request.algorithms) {
-    if (const auto why = refusal_of(spec, what))
+    if (const auto why = refusal_in_all(request, spec, what))
       skipped.push_back({spec, what.ranks, why->what(), what.collective});
     else
       subjects.push_back(std::make_unique<AlgorithmSubject>(stage, spec));
@@ -116,7 +116,7 @@ void check_algorithms(const BenchRequest& request) {
       bool served = false;
       for (const auto collective : request.collectives) {
         if (collective == Collective::barrier) continue;
-        auto why = refusal_of(spec, request_for(request, collective, ranks));
+        auto why = refusal_in_all(request, spec, request_for(request, collective, ranks));
         served = served || !why;
         if (why && !first) first = std::move(why);
       }

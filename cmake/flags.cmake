@@ -25,6 +25,15 @@ if(RINGSIDE_WERROR)
   target_compile_options(ringside_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
 endif()
 
+# What C code is compiled with: examples and tests of the C headers, which are C99 and nothing more.
+add_library(ringside_c_flags INTERFACE)
+target_include_directories(ringside_c_flags INTERFACE ${PROJECT_BINARY_DIR}/include)
+target_compile_options(ringside_c_flags INTERFACE
+  $<$<COMPILE_LANGUAGE:C>:-std=c99 -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes>)
+if(RINGSIDE_WERROR)
+  target_compile_options(ringside_c_flags INTERFACE $<$<COMPILE_LANGUAGE:C>:-Werror>)
+endif()
+
 if(RINGSIDE_SANITIZE)
   set(sanitize -fsanitize=${RINGSIDE_SANITIZE} -fno-omit-frame-pointer)
   if(RINGSIDE_SANITIZE MATCHES undefined)

@@ -12,7 +12,7 @@ foreach(folder base topology collectives)
           FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h"
           PATTERN json_write.hpp EXCLUDE)  # needs nlohmann-json; sources only
 endforeach()
-foreach(header ringside.hpp ringside.h)
+foreach(header ringside.hpp ringside.h ringside_algorithm.h)
   if(EXISTS ${PROJECT_SOURCE_DIR}/${header})
     install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ringside)
   endif()

@@ -7,15 +7,17 @@
 #include <algorithm>
 #include <deque>
 #include <mutex>
+#include <set>
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/collectives/algorithms/builtin.hpp"
+#include "ringside/collectives/plugin/plan_file.hpp"
+#include "ringside/collectives/plugin/plugin.hpp"
 
 namespace ringside {
 namespace {
 
-constexpr int most_slices = 4096;
 constexpr int default_depth =
     2;  // double buffering; deeper costs cache and has not been seen to pay
 
@@ -64,6 +66,22 @@ Shape shape_for(const Parameters& parameters, const Algorithm& algorithm) {
   return shape;
 }
 
+/// What register_algorithm demands of one algorithm by itself.
+void check_info(const AlgorithmInfo& info) {
+  const auto refuse = [](const std::string& why) { throw Error(ErrorCode::invalid_argument, why); };
+  if (is_plan_file(info.name) || parse_spec(info.name).name != info.name)
+    refuse(fmt::format("'{}' is no algorithm name", info.name));
+  if (info.name == "auto" || info.name == "all")
+    refuse(fmt::format("'{}' means a choice of algorithms: no algorithm can have that name",
+                       info.name));
+  if (!info.make) refuse(fmt::format("algorithm '{}' has nothing that makes it", info.name));
+  std::set<std::string_view> names;
+  for (const auto& parameter : common_parameters()) names.insert(parameter.name);
+  for (const auto& parameter : info.parameters)
+    if (!names.insert(parameter.name).second)
+      refuse(fmt::format("algorithm '{}' has the parameter '{}' twice", info.name, parameter.name));
+}
+
 /// Registered code is foreign code: what it made must be usable.
 void check_made(const AlgorithmInfo& info, const Algorithm& made) {
   const auto demand = [&](bool right, const char* wrong) {
@@ -105,40 +123,37 @@ std::span<const ParameterInfo> common_parameters() {
 }
 
 void register_algorithm(AlgorithmInfo info) {
-  if (parse_spec(info.name).name != info.name)
-    throw Error(ErrorCode::invalid_argument, fmt::format("'{}' is no algorithm name", info.name));
-  if (info.name == "auto" || info.name == "all")
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("'{}' means a choice of algorithms: no algorithm can have that name",
-                            info.name));
-  if (!info.make)
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("algorithm '{}' has nothing that makes it", info.name));
-  std::vector<std::string> names;
-  for (const auto& parameter : common_parameters()) names.push_back(parameter.name);
-  for (const auto& parameter : info.parameters) {
-    if (std::find(names.begin(), names.end(), parameter.name) != names.end())
-      throw Error(
-          ErrorCode::invalid_argument,
-          fmt::format("algorithm '{}' has the parameter '{}' twice", info.name, parameter.name));
-    names.push_back(parameter.name);
-  }
+  std::vector<AlgorithmInfo> infos;
+  infos.push_back(std::move(info));
+  register_algorithms(std::move(infos));
+}
+
+void register_algorithms(std::vector<AlgorithmInfo> infos) {
+  for (const auto& info : infos) check_info(info);
   auto& r = registry();
   const std::lock_guard lock(r.mutex);
-  for (const auto& other : r.algorithms)
-    if (other.name == info.name)
+  std::set<std::string_view> taken;
+  for (const auto& info : r.algorithms) taken.insert(info.name);
+  for (const auto& info : infos)
+    if (!taken.insert(info.name).second)
       throw Error(ErrorCode::invalid_argument,
                   fmt::format("an algorithm named '{}' is registered already", info.name));
-  r.algorithms.push_back(std::move(info));
+  for (auto& info : infos) r.algorithms.push_back(std::move(info));
 }
 
 std::vector<std::reference_wrapper<const AlgorithmInfo>> registered_algorithms() {
+  load_configured_plugins();
   auto& r = registry();
   const std::lock_guard lock(r.mutex);
   return {r.algorithms.begin(), r.algorithms.end()};
 }
 
 const AlgorithmInfo& find_algorithm(std::string_view name) {
+  if (is_plan_file(name))
+    throw Error(ErrorCode::bad_input,
+                fmt::format("{} is a plan file: it is no algorithm that could be made for other "
+                            "requests, or be part of another",
+                            quote(name, longest_path)));
   const auto algorithms = registered_algorithms();
   std::vector<std::string_view> names;
   for (const AlgorithmInfo& info : algorithms) {
@@ -161,35 +176,77 @@ Algorithm make_algorithm(const Spec& spec, const Request& request) {
   return made;
 }
 
+/// Where the ops come from: an algorithm that writes them, or a plan file that holds them.
 struct PlanStream::State {
-  State(const Spec& given, const Request& wanted)
-      : request(wanted),
-        algorithm(make_algorithm(given, wanted)),
-        spec(canonical(find_algorithm(given.name), given)),
-        builder(wanted, shape_for(Parameters(spec), algorithm), algorithm.lanes),
-        text(to_string(spec)),
-        ops(wanted.ranks == 1 ? keep(Group(builder)) : algorithm.write(Group(builder))) {}
+  virtual ~State() = default;
+  [[nodiscard]] virtual const Request& request() const = 0;
+  [[nodiscard]] virtual const Shape& shape() const = 0;
+  virtual const Op* next() = 0;
+  [[nodiscard]] virtual const std::vector<std::vector<ScratchSlot>>& slots() const = 0;
 
-  Request request;
+  std::string spec;  // canonical
+};
+
+struct PlanStream::Written final : State {
+  Written(const Spec& given, const Request& wanted)
+      : algorithm(make_algorithm(given, wanted)),
+        settled(canonical(find_algorithm(given.name), given)),
+        builder(wanted, shape_for(Parameters(settled), algorithm), algorithm.lanes),
+        ops(wanted.ranks == 1 ? keep(Group(builder)) : algorithm.write(Group(builder))) {
+    spec = to_string(settled);
+  }
+  [[nodiscard]] const Request& request() const override { return builder.request(); }
+  [[nodiscard]] const Shape& shape() const override { return builder.shape(); }
+  const Op* next() override { return ops.next(); }
+  [[nodiscard]] const std::vector<std::vector<ScratchSlot>>& slots() const override {
+    return builder.slots();
+  }
+
   Algorithm algorithm;
-  Spec spec;
+  Spec settled;
   Builder builder;
-  std::string text;
   OpStream ops;
 };
 
-PlanStream::PlanStream(const Spec& spec, const Request& request)
-    : state_(std::make_unique<State>(spec, request)) {}
+struct PlanStream::Read final : State {
+  Read(const Spec& given, const Request& wanted) : plan(plan_of_file(given.name, wanted)) {
+    spec = given.name;
+    for (int rank = 0; rank < plan->ranks(); ++rank) {
+      const auto of_rank = plan->scratch(rank);
+      scratch.emplace_back(of_rank.begin(), of_rank.end());
+    }
+  }
+  [[nodiscard]] const Request& request() const override { return plan->request(); }
+  [[nodiscard]] const Shape& shape() const override { return plan->shape(); }
+  const Op* next() override {
+    if (index == plan->size()) return nullptr;
+    op = plan->op(index++);
+    return &op;
+  }
+  [[nodiscard]] const std::vector<std::vector<ScratchSlot>>& slots() const override {
+    return scratch;
+  }
+
+  std::shared_ptr<const Plan> plan;
+  std::vector<std::vector<ScratchSlot>> scratch;
+  std::size_t index = 0;
+  Op op;
+};
+
+PlanStream::PlanStream(const Spec& spec, const Request& request) {
+  if (is_plan_file(spec.name))
+    state_ = std::make_unique<Read>(spec, request);
+  else
+    state_ = std::make_unique<Written>(spec, request);
+}
 PlanStream::PlanStream(PlanStream&&) noexcept = default;
 PlanStream::~PlanStream() = default;
 
-const Request& PlanStream::request() const { return state_->request; }
-const Shape& PlanStream::shape() const { return state_->builder.shape(); }
-const std::string& PlanStream::spec() const { return state_->text; }
-const Op* PlanStream::next() { return state_->ops.next(); }
-const std::vector<std::vector<ScratchSlot>>& PlanStream::slots() const {
-  return state_->builder.slots();
-}
+const Request& PlanStream::request() const { return state_->request(); }
+const Shape& PlanStream::shape() const { return state_->shape(); }
+const std::string& PlanStream::spec() const { return state_->spec; }
+const Op* PlanStream::next() { return state_->next(); }
+const std::vector<std::vector<ScratchSlot>>& PlanStream::slots() const { return state_->slots(); }
 
 Plan make_plan(const Spec& spec, const Request& request) {
   PlanStream stream(spec, request);

@@ -27,6 +27,8 @@ namespace ringside {
 
 /// The most lanes that an algorithm may have, and that the parameter `lanes` may ask for.
 inline constexpr int most_lanes = 16;
+/// The most that the parameter `slices` may ask for.
+inline constexpr int most_slices = 4096;
 
 /// An all-reduce told as two halves: after `reduce` the complete value of chunk c is the running
 /// value of rank owner(c); `spread` brings it to everybody. What a hierarchical algorithm needs to
@@ -61,6 +63,7 @@ struct AlgorithmInfo {
   std::string reference = {};                  ///< the paper
   std::vector<ParameterInfo> parameters = {};  ///< beside the common ones
   std::vector<Collective> collectives = {Collective::all_reduce};
+  std::string origin = {};  ///< the file of a plug-in; else empty
   /// Throws Error(unsupported) with the reason where the request cannot be served, and
   /// Error(bad_input) for parameters that make no sense.
   std::function<Algorithm(const Request&, const Parameters&)> make;
@@ -70,15 +73,20 @@ struct AlgorithmInfo {
 [[nodiscard]] std::span<const ParameterInfo> common_parameters();
 
 /// Adds an algorithm. Throws Error(invalid_argument) if the name is taken, reserved (auto, all) or
-/// no name, or if a
-/// parameter is there twice or is one of the common ones. Safe to call from any thread; algorithms
-/// are never removed.
+/// no name, or if a parameter is there twice or is one of the common ones. Safe to call from any
+/// thread; algorithms are never removed.
 void register_algorithm(AlgorithmInfo info);
 
-/// All registered algorithms, built-ins first, in a fixed order. The references stay valid.
+/// Adds all of them, or throws as register_algorithm does and adds none.
+void register_algorithms(std::vector<AlgorithmInfo> infos);
+
+/// All registered algorithms, built-ins first, in a fixed order. The references stay valid. Loads
+/// the plug-ins that the option `plugins` names first, and throws as load_plugin does
+/// (plugin/plugin.hpp).
 [[nodiscard]] std::vector<std::reference_wrapper<const AlgorithmInfo>> registered_algorithms();
 
-/// The one of this name. Throws Error(bad_input) naming the nearest one otherwise.
+/// The one of this name. Throws Error(bad_input) naming the nearest one otherwise, and for a plan
+/// file, which is no algorithm.
 [[nodiscard]] const AlgorithmInfo& find_algorithm(std::string_view name);
 
 /// Checks the spec's name and parameter names and makes the algorithm for a request.
@@ -86,11 +94,11 @@ void register_algorithm(AlgorithmInfo info);
 /// registered makes no algorithm: without chunks or lanes, or with nothing that writes it.
 [[nodiscard]] Algorithm make_algorithm(const Spec& spec, const Request& request);
 
-/// The ops of an algorithm, one at a time, never stored: for consumers that pull (a ring of 4,096
-/// ranks has 33 million ops).
+/// The ops that a spec names, one at a time: for consumers that pull. Those of our own algorithms
+/// are never stored (a ring of 4,096 ranks has 33 million ops), those of plan files are.
 class PlanStream {
  public:
-  /// Throws as make_algorithm does.
+  /// Throws as make_algorithm does, and for a plan file as plan_of_file does (plan_file.hpp).
   PlanStream(const Spec& spec, const Request& request);
   PlanStream(PlanStream&&) noexcept;
   ~PlanStream();
@@ -106,10 +114,13 @@ class PlanStream {
 
  private:
   struct State;
+  struct Written;
+  struct Read;
   std::unique_ptr<State> state_;
 };
 
-/// The whole plan, stored. The spec string in it is canonical: parameters in their declared order.
+/// The whole plan, stored. The spec string in it is canonical: parameters in their declared order;
+/// of a plan file its path.
 [[nodiscard]] Plan make_plan(std::string_view spec, const Request& request);
 [[nodiscard]] Plan make_plan(const Spec& spec, const Request& request);
 

@@ -1,14 +1,29 @@
 // SPDX-License-Identifier: MIT
 #include "ringside/collectives/plan_cache.hpp"
 
+#include <fmt/format.h>
+
+#include "ringside/base/error.hpp"
 #include "ringside/collectives/algorithm.hpp"
 #include "ringside/collectives/prover.hpp"
 
 namespace ringside {
 namespace {
 
+/// A plan file may be of any shape, an executor is not.
+void check_runnable(const Plan& plan) {
+  const auto check = [&](int has, const char* what, int most) {
+    if (has > most)
+      throw Error(ErrorCode::unsupported, fmt::format("the plan '{}' has {} {}: at most {} are run",
+                                                      plan.spec(), has, what, most));
+  };
+  check(plan.shape().lanes, "lanes", most_lanes);
+  check(plan.shape().slices, "slices", most_slices);
+}
+
 std::shared_ptr<const CompiledPlan> compile(std::string_view spec, const Request& request) {
   auto plan = make_plan(spec, request);
+  check_runnable(plan);
   const ProofFacts facts = require_proof(plan, false).facts;
   auto schedule = make_schedule(plan);
   const auto hash = plan.hash();

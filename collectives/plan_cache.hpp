@@ -29,8 +29,9 @@ struct CompiledPlan {
 /// after the rank that ran it has gone.
 class PlanCache {
  public:
-  /// Throws Error(bad_input) or Error(unsupported) for the spec, and Error(bad_input) with the
-  /// prover's words for an algorithm that is wrong: nothing unproven runs.
+  /// Throws Error(bad_input) or Error(unsupported) for the spec, Error(unsupported) for a plan file
+  /// with more lanes or slices than an algorithm may have, and Error(bad_input) with the prover's
+  /// words for an algorithm that is wrong: nothing unproven runs.
   std::shared_ptr<const CompiledPlan> get(std::string_view spec, const Request& request);
 
  private:

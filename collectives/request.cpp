@@ -53,4 +53,11 @@ void validate(const Request& request) {
     throw Error(ErrorCode::invalid_argument, "all_to_all cannot be in place");
 }
 
+std::string describe(const Request& request) {
+  return fmt::format("{} on {} {}{}, {}", to_string(request.collective), request.ranks,
+                     request.ranks == 1 ? "rank" : "ranks",
+                     has_root(request.collective) ? fmt::format(" from root {}", request.root) : "",
+                     request.in_place ? "in place" : "out of place");
+}
+
 }  // namespace ringside

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace ringside {
@@ -45,5 +46,8 @@ struct Request {
 /// Throws Error(invalid_argument) unless 1 <= ranks <= max_ranks, root is a rank (0 for collectives
 /// without one), and the collective can be in place if asked to (all_to_all cannot).
 void validate(const Request& request);
+
+/// "all_reduce on 4 ranks, out of place", "broadcast on 4 ranks from root 2, in place".
+[[nodiscard]] std::string describe(const Request& request);
 
 }  // namespace ringside

@@ -36,6 +36,8 @@ bool is_name_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
+bool is_control(char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7f; }
+
 bool is_name(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), is_name_character);
 }
@@ -90,8 +92,17 @@ std::string read_ranks(std::string_view text, int n, std::vector<bool>& seen,
 
 }  // namespace
 
+bool is_plan_file(std::string_view text) {
+  return text.substr(0, text.find(':')).find_first_of("./") != std::string_view::npos;
+}
+
 Spec parse_spec(std::string_view text) {
   if (text.size() > longest_spec) reject_text(text, "it is too long");
+  if (is_plan_file(text)) {
+    if (std::any_of(text.begin(), text.end(), is_control))
+      reject_text(text, "the path of a plan file has a control character");
+    return {std::string(text), {}};
+  }
   const std::size_t colon = text.find(':');
   Spec spec{std::string(text.substr(0, colon)), {}};
   if (!is_name(spec.name)) reject_text(text, "expected NAME or NAME:PARAMETER=VALUE,...");
@@ -126,11 +137,13 @@ std::vector<std::string> split_specs(std::string_view text) {
   std::vector<std::string> specs;
   for (const auto part : split_outside_parentheses(text, ',')) {
     const std::size_t equals = part.find('=');
-    const bool continues = !specs.empty() && equals != std::string_view::npos &&
-                           is_name(part.substr(0, equals)) &&
+    const bool continues = !specs.empty() && !is_plan_file(specs.back()) &&
+                           equals != std::string_view::npos && is_name(part.substr(0, equals)) &&
                            specs.back().find(':') != std::string::npos;
     if (continues)
       specs.back() += fmt::format(",{}", part);
+    else if (is_plan_file(without_parentheses(part)))
+      specs.emplace_back(without_parentheses(part));
     else
       specs.emplace_back(part);
   }

@@ -6,6 +6,11 @@
 ///     hierarchical:groups=0-1/2-3,inner=two_shot,outer=(ring:order=1-0)
 ///
 /// A value that contains a comma stands in parentheses.
+///
+/// A plan file stands wherever a spec does, by its path (plugin/plan_file.hpp):
+///
+///     ring4.json
+///     ./plans/ring4.json
 #pragma once
 
 #include <span>
@@ -17,18 +22,25 @@
 namespace ringside {
 
 struct Spec {
-  std::string name;
+  std::string name;  ///< of an algorithm, or the path of a plan file
   std::vector<std::pair<std::string, std::string>> parameters;  ///< in the order given
 
   bool operator==(const Spec&) const = default;
 };
 
-/// Throws Error(bad_input) with the place of the mistake; a parameter may be given only once.
+/// Whether a text is the path of a plan file: no name of an algorithm has a '.' or '/', so one
+/// before the first ':' tells. Any file can be given as ./NAME.
+[[nodiscard]] bool is_plan_file(std::string_view text);
+
+/// Throws Error(bad_input) with the place of the mistake; a parameter may be given only once. The
+/// path of a plan file is a name without parameters, whatever characters it has, but for control
+/// characters: it is printed.
 [[nodiscard]] Spec parse_spec(std::string_view text);
 [[nodiscard]] std::string to_string(const Spec& spec);
 
 /// Splits "ring:slices=8,order=1-0,two_shot" into its specs: a comma before `name=` continues a
-/// spec, any other begins the next. Throws Error(bad_input).
+/// spec, any other begins the next. The path of a plan file that has a comma stands in parentheses:
+/// "(./a,b.json),ring". Throws Error(bad_input).
 [[nodiscard]] std::vector<std::string> split_specs(std::string_view text);
 
 /// A parameter that an algorithm takes, as `ringside algorithms` lists it.

@@ -147,5 +147,24 @@ TEST(ParseSpec, SpecsInEachOtherAreLimitedWithoutParenthesesToo) {
   EXPECT_THROW((void)parse_spec(nested(18)), Error);
 }
 
+TEST(Spec, APathIsAPlanFile) {
+  for (const char* path : {"ring4.json", "./a", "/tmp/x", "dir/plan", "./a:b=c,d.json", "a.b:c"}) {
+    EXPECT_TRUE(is_plan_file(path)) << path;
+    EXPECT_EQ(parse_spec(path), (Spec{path, {}}));
+    EXPECT_EQ(to_string(parse_spec(path)), path);
+  }
+  for (const char* spec : {"ring", "hierarchical:groups=0-1/2-3", "mine:file=plan.json", ""})
+    EXPECT_FALSE(is_plan_file(spec)) << spec;
+  EXPECT_THROW((void)parse_spec("./a\nb"), Error);
+}
+
+TEST(Spec, PlanFilesStandInLists) {
+  using List = std::vector<std::string>;
+  EXPECT_EQ(split_specs("a.json,ring:slices=2,./b:c"), (List{"a.json", "ring:slices=2", "./b:c"}));
+  EXPECT_EQ(split_specs("(./a,b.json),ring"), (List{"./a,b.json", "ring"}));
+  // It takes no parameters: what follows is the next spec.
+  EXPECT_EQ(split_specs("./a:b.json,c=d.json"), (List{"./a:b.json", "c=d.json"}));
+}
+
 }  // namespace
 }  // namespace ringside

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# cmake -D build= -D work= -D consumer= -D compiler= -D launcher= -D generator= -P run.cmake
+# cmake -D build= -D work= -D consumer= -D compiler= -D c_compiler= -D launcher= -D generator= -P run.cmake
 function(run)
   execute_process(COMMAND ${ARGV} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
   if(NOT status EQUAL 0)
@@ -11,13 +11,15 @@ endfunction()
 file(REMOVE_RECURSE ${work})
 run(${CMAKE_COMMAND} --install ${build} --prefix ${work}/prefix)
 run(${CMAKE_COMMAND} -S ${consumer} -B ${work}/build -G ${generator} -D CMAKE_BUILD_TYPE=Release
-    -D CMAKE_CXX_COMPILER=${compiler} -D CMAKE_CXX_COMPILER_LAUNCHER=${launcher}
+    -D CMAKE_CXX_COMPILER=${compiler} -D CMAKE_C_COMPILER=${c_compiler}
+    -D CMAKE_CXX_COMPILER_LAUNCHER=${launcher}
     -D CMAKE_PREFIX_PATH=${work}/prefix)
 run(${CMAKE_COMMAND} --build ${work}/build)
 run(${work}/build/consumer)
+run(${work}/build/consumer_c)
 
 # Nothing installed may point back into the tree or the build folder.
-file(GLOB_RECURSE package_files ${work}/prefix/*.cmake ${work}/prefix/*.hpp)
+file(GLOB_RECURSE package_files ${work}/prefix/*.cmake ${work}/prefix/*.hpp ${work}/prefix/*.h)
 foreach(file ${package_files})
   file(READ ${file} text)
   string(FIND "${text}" "${build}" found)

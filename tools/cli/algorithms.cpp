@@ -46,6 +46,7 @@ std::string describe(const AlgorithmInfo& info) {
   std::string text = fmt::format("{}: {}\n", info.name, info.summary);
   text += fmt::format("  collectives: {}\n", fmt::join(collective_names(info), ", "));
   if (!info.reference.empty()) text += fmt::format("  reference: {}\n", info.reference);
+  if (!info.origin.empty()) text += fmt::format("  plug-in: {}\n", info.origin);
   if (!info.parameters.empty())
     text += "  parameters (name, default, meaning):\n" + parameter_lines(info.parameters);
   return text;
@@ -73,6 +74,7 @@ Json to_json(std::span<const std::reference_wrapper<const AlgorithmInfo>> algori
     list.push_back({{"name", info.name},
                     {"summary", info.summary},
                     {"reference", info.reference},
+                    {"plugin", info.origin},
                     {"collectives", collective_names(info)},
                     {"parameters", to_json(info.parameters)}});
   return {{"algorithms", std::move(list)}, {"common_parameters", to_json(common_parameters())}};

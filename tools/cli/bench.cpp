@@ -242,7 +242,7 @@ void add_options(CLI::App& command, Arguments& a) {
   add("--collective", a.collective, "NAME[,NAME...]",
       fmt::format("{}, or all (default: all_reduce)", fmt::join(collective_names(), ", ")));
   add("-a,--algorithm", a.algorithm, "SPEC[,SPEC...]",
-      "Spec strings, auto, or all: every one that does the collective (default: all)");
+      "Spec strings, plan files, auto, or all: every one that does the collective\n(default: all)");
   auto* ranks =
       add("--ranks", a.ranks, "N[,N...]", "Numbers of ranks, which are threads (default: 2)");
   add("-t,--threads", a.threads, "N", "nccl-tests' word for --ranks")->excludes(ranks);

@@ -23,6 +23,7 @@
 #include "ringside/base/error.hpp"
 #include "ringside/base/options.hpp"
 #include "ringside/base/text.hpp"
+#include "ringside/collectives/plugin/plugin.hpp"
 #include "ringside/tools/cli/commands.hpp"
 
 namespace ringside::cli {
@@ -87,7 +88,22 @@ void add_set_option(CLI::App& app) {
          "Set an option of the library, as `ringside options` lists them")
       ->type_name("OPTION=VALUE")
       ->expected(1)
-      ->take_all();
+      ->take_all()
+      ->allow_extra_args(false);
+}
+
+/// Every command takes --plugin, as it takes --set: algorithms are named in most.
+void add_plugin_option(CLI::App& app) {
+  app.add_option_function<std::vector<std::string>>(
+         "--plugin",
+         [](const std::vector<std::string>& paths) {
+           for (const auto& path : paths) (void)load_plugin(path);
+         },
+         "Load a shared object with algorithms (see ringside_algorithm.h)")
+      ->type_name("PATH")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
 }
 
 /// What a command was given and does not take.
@@ -132,9 +148,13 @@ int run(int argc, char** argv) {
   app.footer("Exit codes: 0; 1 for a finding or a mismatch; 2 for bad usage or bad input.");
   app.get_formatter()->column_width(32);
   add_commands(app, exit_code);
-  add_set_option(app);
+  const auto add_common_options = [](CLI::App& to) {
+    add_set_option(to);
+    add_plugin_option(to);
+  };
+  add_common_options(app);
   for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; }))
-    add_set_option(*command);
+    add_common_options(*command);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForVersion& version) {

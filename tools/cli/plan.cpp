@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "ringside/base/error.hpp"
-#include "ringside/base/file.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/collectives/algorithm.hpp"
 #include "ringside/collectives/lower.hpp"
 #include "ringside/collectives/plan_io.hpp"
+#include "ringside/collectives/plugin/plan_file.hpp"
 #include "ringside/collectives/selector/host_default.hpp"
 #include "ringside/tools/cli/commands.hpp"
 #include "ringside/tools/cli/plan_report.hpp"
@@ -31,7 +31,6 @@ constexpr int most_ranks = 4096;
 /// Deriving the waits takes 4 bytes an op and stream (1 GB at most, which is a ring of 500 ranks),
 /// counting the steps some ns an op and slice.
 constexpr std::size_t most_work = 250'000'000;
-constexpr std::size_t largest_file = std::size_t{256} << 20;
 
 struct Arguments {
   std::string plan;
@@ -43,11 +42,7 @@ struct Arguments {
   std::string format;
 };
 
-/// A spec has neither '.' nor '/' before its colon; a file can always be given as ./NAME.
-bool is_file(std::string_view argument) {
-  return argument == "-" ||
-         argument.substr(0, argument.find(':')).find_first_of("./") != std::string_view::npos;
-}
+bool is_file(std::string_view argument) { return argument == "-" || is_plan_file(argument); }
 
 /// What the options say of the request; absent where they say nothing.
 struct Wanted {
@@ -104,19 +99,14 @@ Plan plan_from_spec(const Arguments& arguments, const Wanted& wanted) {
   return plan;
 }
 
-bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
-
 Plan plan_from_file(const Arguments& arguments, const Wanted& wanted) {
-  const std::string name = arguments.plan == "-" ? "standard input" : quote(arguments.plan, 200);
-  const std::string text = read_file(arguments.plan, largest_file);
   const auto refuse = [&](std::string_view why) {
+    const std::string name =
+        arguments.plan == "-" ? "standard input" : quote(arguments.plan, longest_path);
     throw Error(ErrorCode::bad_input, fmt::format("{}: {}", name, why));
   };
-  Plan plan = plan_from_json(text, name);
+  Plan plan = read_plan_file(arguments.plan);
   const Request& request = plan.request();
-  // It is printed; a terminal obeys control characters.
-  if (std::any_of(plan.spec().begin(), plan.spec().end(), is_control))
-    refuse("$.spec: it has a control character");
   if (wanted.ranks && *wanted.ranks != request.ranks)
     refuse(
         fmt::format("the plan is for {} ranks, not for --ranks {}", request.ranks, *wanted.ranks));

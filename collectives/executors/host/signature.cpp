@@ -74,8 +74,12 @@ std::string differences(const Signature& a, const Signature& b) {
   add(std::bit_cast<std::uint64_t>(a.scalar) != std::bit_cast<std::uint64_t>(b.scalar), "scalar",
       a.scalar, b.scalar);
   // The placement is part of the plan: that alone is no different algorithm.
-  if (a.plan_hash != b.plan_hash && (text.empty() || std::string_view(a.spec) != b.spec))
-    add(true, "algorithm", a.spec, b.spec);
+  const bool same_spec = std::string_view(a.spec) == b.spec;
+  if (a.plan_hash != b.plan_hash && !same_spec) add(true, "algorithm", a.spec, b.spec);
+  if (a.plan_hash != b.plan_hash && same_spec && text.empty())
+    text = fmt::format(
+        "the plan that {} names (hashes {:016x} and {:016x}: another file, plug-in or version)",
+        a.spec, a.plan_hash, b.plan_hash);
   return text;
 }
 
