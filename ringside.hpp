@@ -6,6 +6,7 @@
 #include "ringside/collectives/algorithm.hpp"
 #include "ringside/collectives/communicator.hpp"
 #include "ringside/collectives/cost.hpp"
+#include "ringside/collectives/group.hpp"
 #include "ringside/collectives/plan_io.hpp"
 #include "ringside/collectives/plugin/plugin.hpp"
 #include "ringside/collectives/prover.hpp"

@@ -23,8 +23,9 @@ class World {
 
   /// Runs `body` once per rank, each on a thread of its own, and returns when all have. May be
   /// called again, one call at a time; a new run begins with a new communicator. If bodies throw,
-  /// the communicator is aborted, so that nobody waits for the missing rank, and the exception that
-  /// came first is rethrown.
+  /// all communicators that the rank belongs to (by `split`) are aborted, so that nobody waits for
+  /// it, and the exception that came first is rethrown. Handles and communicators that the body
+  /// itself holds wait, as always, when the exception destroys them.
   void run(const std::function<void(Communicator&)>& body);
 
  private:
