@@ -33,8 +33,9 @@ struct Fold {
   /// avg: this fold's value holds all contributions, so divide it by `ranks` before storing.
   bool completes = false;
   int ranks = 1;
-  /// The destinations are not read again soon: long runs may be stored past the caches (and are
-  /// fenced before the fold returns, so that a flag set later is seen later). Never changes a bit.
+  /// The destinations are not read again soon: long runs may be stored past the caches, where the
+  /// destination is no source (and are fenced before the fold returns, so that a flag set later is
+  /// seen later). Never changes a bit.
   bool streaming = false;
 };
 

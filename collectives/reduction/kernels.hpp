@@ -26,6 +26,10 @@ struct ResolvedFold {
   FoldFunction pass = nullptr;
   /// The same to one destination, whatever m.
   FoldFunction pass_to_one = nullptr;
+  /// Whole lines past the caches, from `skip` bytes behind all addresses on; null if there is none.
+  FoldFunction pass_streaming = nullptr;
+  /// What is left of a line, from `skip` bytes behind all addresses on.
+  FoldFunction pass_skipping = nullptr;
   /// Divides elements in place by `divisor`, where a pass does not: integers.
   void (*divide)(std::byte* elements, std::size_t n, int divisor) = nullptr;
   std::size_t k = 1;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "ringside/collectives/reduction/kernels.hpp"
+#include "ringside/collectives/reduction/stores.inl"
 #include "ringside/collectives/reduction/vectors.inl"
 
 namespace ringside::RINGSIDE_ISA_NAMESPACE {
@@ -149,6 +150,42 @@ template <class T, class Op, bool scaled>
 void fold_any_to_one(const ResolvedFold& resolved, const std::byte* const* sources,
                      std::byte* const* destinations, std::size_t n, std::size_t skip) {
   fold_any_to<T, Op, scaled>(resolved, sources, destinations, n, skip, 1);
+}
+
+/// `skip` bytes behind the destinations' addresses too.
+template <class T, class Op, bool scaled>
+void fold_any_skipping(const ResolvedFold& resolved, const std::byte* const* sources,
+                       std::byte* const* destinations, std::size_t n, std::size_t skip) {
+  using A = Accumulator<T>;
+  const AnySteps<T, Op, scaled> steps{
+      resolved,   sources, destinations,
+      resolved.m, 0,       scaled ? scalar_as<A>(resolved.scalar) : A{1}};
+  const std::size_t first = skip / sizeof(T);
+  for (std::size_t i = first; i < first + n; ++i)
+    steps.template store<1>(i, steps.template fold<1>(i));
+}
+
+/// Whole lines with non-temporal stores, `skip` bytes behind the addresses of sources and
+/// destinations, where lines of the destinations begin. A line is stored at once, as the buffers
+/// that combine such stores are few.
+template <class T, class Op, bool scaled>
+void stream_any(const ResolvedFold& resolved, const std::byte* const* sources,
+                std::byte* const* destinations, std::size_t n, std::size_t skip) {
+  using A = Accumulator<T>;
+  constexpr std::size_t lanes = most_lanes<T>;
+  constexpr std::size_t vectors = cache_line / vector_bytes;
+  const AnySteps<T, Op, scaled> steps{resolved,     sources,
+                                      destinations, resolved.m,
+                                      skip,         scaled ? scalar_as<A>(resolved.scalar) : A{1}};
+  for (std::size_t i = 0; i < n; i += vectors * lanes) {
+    Line line[vectors];
+    for (std::size_t v = 0; v < vectors; ++v)
+      line[v] = (Line)steps.template fold<lanes>(i + v * lanes);
+    for (std::size_t j = 0; j < resolved.m; ++j) {
+      std::byte* const to = destinations[j] + skip + i * sizeof(T);
+      for (std::size_t v = 0; v < vectors; ++v) stream_vector(to + v * vector_bytes, line[v]);
+    }
+  }
 }
 
 /// Integers only, in place; for them there is `divide` of single elements, which the compiler

@@ -35,6 +35,7 @@ const std::vector<Variant>& variants() {
       {.name = "avg", .op = ReduceOp::avg, .ranks = 5},
       {.name = "avg, completing", .op = ReduceOp::avg, .completes = true, .ranks = 7},
       {.name = "avg of one, completing", .op = ReduceOp::avg, .completes = true, .ranks = 1},
+      {.name = "avg of many", .op = ReduceOp::avg, .completes = true, .ranks = 256},
       {.name = "premul_sum, nothing raw", .op = ReduceOp::premul_sum},
       {.name = "premul_sum, some raw", .op = ReduceOp::premul_sum, .raw_mask = 0x12d7a},
       {.name = "premul_sum, all raw", .op = ReduceOp::premul_sum, .all_raw = true},
@@ -43,7 +44,7 @@ const std::vector<Variant>& variants() {
 }
 
 /// Which destinations are sources.
-enum class Aliasing { none, first, all };
+enum class Aliasing { none, first, all, last };
 
 struct Shape {
   ElementType type;
@@ -52,6 +53,7 @@ struct Shape {
   std::size_t elements;
   std::size_t misalignment;  ///< bytes, of every run another multiple
   Aliasing aliasing;
+  bool alike = false;  ///< the same distance for all runs instead
 };
 
 /// All runs of one fold in one array, with bytes between them that nobody may touch.
@@ -61,7 +63,8 @@ class Arena {
     for (std::size_t j = 0; j < shape.k; ++j) sources_.push_back(place());
     for (std::size_t i = 0; i < shape.m; ++i) {
       const bool alias = i < shape.k && (shape.aliasing == Aliasing::all ||
-                                         (shape.aliasing == Aliasing::first && i == 0));
+                                         (shape.aliasing == Aliasing::first && i == 0) ||
+                                         (shape.aliasing == Aliasing::last && i + 1 == shape.m));
       // Destination i is another source than the i-th, so that order of addresses cannot help.
       destinations_.push_back(alias ? sources_[(i + shape.k - 1) % shape.k] : place());
     }
@@ -116,7 +119,7 @@ class Arena {
   std::size_t place() {
     constexpr std::size_t guard = 8;
     const std::size_t aligned = (end_ + guard + 63) / 64 * 64;
-    const std::size_t start = aligned + ++runs_ * shape_.misalignment;
+    const std::size_t start = aligned + (shape_.alike ? 1 : ++runs_) * shape_.misalignment;
     end_ = start + bytes_ + guard;
     return start;
   }
@@ -162,9 +165,38 @@ std::size_t expect_reference(const Shape& shape, bool streaming) {
   return compared;
 }
 
+/// One destination, which is the source at `place`.
+void expect_in_place_of(ElementType type, std::size_t k, std::size_t place, std::size_t elements,
+                        bool streaming) {
+  const std::size_t bytes = elements * size_of(type);
+  const auto folded = [&](auto&& run) {
+    std::vector<std::vector<std::byte>> rows;
+    std::vector<const std::byte*> sources;
+    for (std::size_t j = 0; j < k; ++j) rows.push_back(testing::samples(type, elements, 300 + j));
+    for (const auto& row : rows) sources.push_back(row.data());
+    std::byte* const destination = rows[place].data();
+    run(Fold{.sources = sources,
+             .destinations = {&destination, 1},
+             .elements = elements,
+             .type = type,
+             .streaming = streaming});
+    std::vector<std::byte> all;
+    for (const auto& row : rows) all.insert(all.end(), row.begin(), row.end());
+    return all;
+  };
+  const auto expected = folded([](const Fold& fold) { reference_fold(fold); });
+  for (std::string_view isa : available_fold_isas()) {
+    const auto got = folded([isa](const Fold& fold) { fold_with(isa, fold); });
+    EXPECT_EQ(testing::first_difference(type, expected.data(), got.data(), k * elements),
+              k * elements)
+        << isa << " " << to_string(type) << " k=" << k << " place=" << place << " bytes=" << bytes;
+  }
+}
+
 std::vector<std::size_t> destination_counts(std::size_t k) {
   std::vector<std::size_t> counts = {1, 2};
-  if (k > 2) counts.push_back(k);
+  if (k > 2) counts.push_back(3);
+  if (k > 3) counts.push_back(k);
   return counts;
 }
 
@@ -214,6 +246,36 @@ TEST_P(FoldOfType, StreamsTheSameBits) {
       if (HasFailure()) return;
     }
   }
+}
+
+TEST_P(FoldOfType, StreamsTheSameBitsFromWithinALine) {
+  const std::size_t elements = streaming_threshold_bytes / size_of(GetParam()) + 41;
+  for (std::size_t k : source_counts({2, 3, 5}))
+    for (std::size_t m : destination_counts(k))
+      for (std::size_t misalignment : {std::size_t{1}, size_of(GetParam()), std::size_t{24}})
+        for (Aliasing aliasing : {Aliasing::none, Aliasing::last})
+          expect_reference({GetParam(), k, m, elements, misalignment, aliasing, true}, true);
+}
+
+TEST_P(FoldOfType, EqualsTheReferenceWhereVeryManyAreFolded) {
+  for (std::size_t k : source_counts({63, 64, 65, 256}))
+    for (std::size_t elements : {1, 37})
+      expect_reference({GetParam(), k, 2, elements, 0, Aliasing::last}, false);
+}
+
+TEST_P(FoldOfType, EqualsTheReferenceWhateverSourceTheDestinationIs) {
+  for (std::size_t k : source_counts({2, 4, 8}))
+    for (std::size_t place = 0; place < k; ++place)
+      for (bool streaming : {false, true}) {
+        const std::size_t elements = streaming_threshold_bytes / size_of(GetParam()) + 3;
+        expect_in_place_of(GetParam(), k, place, streaming ? elements : 77, streaming);
+      }
+}
+
+TEST_P(FoldOfType, EqualsTheReferenceForEveryLengthOfAFewVectors) {
+  for (std::size_t elements = 0;
+       elements <= 2 * 64 / std::min<std::size_t>(4, size_of(GetParam())) + 1; ++elements)
+    expect_reference({GetParam(), 3, 1, elements, 1, Aliasing::first}, false);
 }
 
 INSTANTIATE_TEST_SUITE_P(AllTypes, FoldOfType, ::testing::ValuesIn(all_element_types),
