@@ -40,6 +40,10 @@ class SmallMessage {
                                                         std::size_t most);
 
   [[nodiscard]] std::size_t input_bytes() const { return input_bytes_; }
+  /// Of what is allocated for it.
+  [[nodiscard]] std::size_t bytes() const {
+    return blocks_.capacity() * sizeof(Block) + parts_.capacity() * sizeof(Part);
+  }
   [[nodiscard]] std::span<const Block> blocks() const { return blocks_; }
   [[nodiscard]] std::span<const Part> parts(const Block& block) const {
     return std::span(parts_).subspan(block.first_part, block.parts);
