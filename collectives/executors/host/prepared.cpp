@@ -57,8 +57,17 @@ Prepared prepare(const Call& call, const Preparation& how, PlanCache& plans) {
   return prepared;
 }
 
+std::size_t PreparedCalls::full_hash_of(const Call& call) {
+  std::size_t hash = kind_of(call);
+  for (const auto length : call.blocks) {
+    hash = (hash ^ length) * 0x9e3779b97f4a7c15ULL;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
 PreparedCalls::Entry* PreparedCalls::find(const Call& call, std::string_view asked) {
-  const auto [begin, end] = entries_.equal_range(hash_of(call));
+  const auto [begin, end] = entries_.equal_range(full_hash_of(call));
   for (auto entry = begin; entry != end; ++entry)
     if (entry->second->matches(call, asked)) return entry->second.get();
   return nullptr;
@@ -67,6 +76,7 @@ PreparedCalls::Entry* PreparedCalls::find(const Call& call, std::string_view ask
 PreparedCalls::Entry* PreparedCalls::add(const Call& call, std::string_view asked,
                                          Prepared prepared) {
   std::size_t bytes = sizeof(Entry) + call.blocks.size_bytes();
+  if (prepared.small) bytes += prepared.small->bytes();
   for (const auto& program : prepared.programs)
     if (program) bytes += program->bytes();
   if (bytes_ + bytes > most_bytes) {
@@ -81,7 +91,7 @@ PreparedCalls::Entry* PreparedCalls::add(const Call& call, std::string_view aske
                                              {call.blocks.begin(), call.blocks.end()},
                                              std::string(asked),
                                              std::move(prepared)});
-  return entries_.emplace(hash_of(call), std::move(entry))->second.get();
+  return entries_.emplace(full_hash_of(call), std::move(entry))->second.get();
 }
 
 }  // namespace ringside::host

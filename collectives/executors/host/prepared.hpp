@@ -97,15 +97,18 @@ class PreparedCalls {
   [[nodiscard]] static std::size_t first_length_of(const Call& call) {
     return call.blocks.empty() ? 0 : call.blocks.front();
   }
+  /// Of what mostly tells calls apart: quick.
   [[nodiscard]] static std::size_t hash_of(const Call& call) {
     return ((kind_of(call) * 31 + first_length_of(call)) * 0x9e3779b97f4a7c15ULL) >> 32;
   }
+  /// Of all lengths: lists that change from call to call often begin alike.
+  [[nodiscard]] static std::size_t full_hash_of(const Call& call);
 
   Entry* find(const Call& call, std::string_view asked);
   Entry* add(const Call& call, std::string_view asked, Prepared prepared);
 
-  std::array<Entry*, 64> recent_ = {};  // by hash
-  std::unordered_multimap<std::size_t, std::unique_ptr<Entry>> entries_;
+  std::array<Entry*, 64> recent_ = {};                                    // by hash
+  std::unordered_multimap<std::size_t, std::unique_ptr<Entry>> entries_;  // by full hash
   std::size_t bytes_ = 0;
 };
 

@@ -45,6 +45,10 @@ class SmallMessage {
   [[nodiscard]] std::size_t longest_input_bytes() const { return longest_input_bytes_; }
   /// Folds the parts of any block.
   [[nodiscard]] const FoldKernel& kernel() const { return kernel_; }
+  /// Of what is allocated for it.
+  [[nodiscard]] std::size_t bytes() const {
+    return blocks_.capacity() * sizeof(Block) + parts_.capacity() * sizeof(Part);
+  }
   [[nodiscard]] std::span<const Block> blocks() const { return blocks_; }
   [[nodiscard]] std::span<const Part> parts(const Block& block) const {
     return std::span(parts_).subspan(block.first_part, block.parts);

@@ -14,7 +14,8 @@
 #include "ringside/collectives/algorithm.hpp"
 #include "ringside/collectives/call.hpp"
 #include "ringside/collectives/world.hpp"
-#include "ringside/tests/collectives/host/outcome.hpp"
+#include "ringside/tests/collectives/host/works.hpp"
+#include "ringside/tests/support/outcome.hpp"
 
 namespace ringside::tests {
 namespace {
@@ -84,7 +85,7 @@ class Buffers {
 /// Makes a call that must fail on every rank alike.
 Outcome expect_refused(Communicator& comm, const Made& made) {
   Buffers buffers;
-  const auto outcome = error_of([&] { buffers.call(comm, made); });
+  const auto outcome = outcome_of([&] { buffers.call(comm, made); });
   EXPECT_EQ(outcome.code, ErrorCode::mismatch) << outcome.what;
   EXPECT_EQ(outcome.what.find('\n'), std::string::npos) << outcome.what;
   EXPECT_EQ(outcome.rank, comm.rank());
@@ -316,12 +317,12 @@ TEST(Agreement, ABadSpecIsRefusedOnEveryRankAndTheCommunicatorWorksOn) {
     Buffers buffers;
     Made made;
     made.algorithm = "rong";
-    auto outcome = error_of([&] { buffers.call(comm, made); });
+    auto outcome = outcome_of([&] { buffers.call(comm, made); });
     EXPECT_EQ(outcome.code, ErrorCode::bad_input);
     EXPECT_NE(outcome.what.find("rong"), std::string::npos);
     expect_works(comm);
     made.algorithm = "bruck";  // does all_gather only
-    outcome = error_of([&] { buffers.call(comm, made); });
+    outcome = outcome_of([&] { buffers.call(comm, made); });
     EXPECT_EQ(outcome.code, ErrorCode::unsupported) << outcome.what;
     expect_works(comm);
   });

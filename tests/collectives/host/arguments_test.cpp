@@ -13,7 +13,8 @@
 #include "ringside/collectives/call.hpp"
 #include "ringside/collectives/layout.hpp"
 #include "ringside/collectives/world.hpp"
-#include "ringside/tests/collectives/host/outcome.hpp"
+#include "ringside/tests/collectives/host/works.hpp"
+#include "ringside/tests/support/outcome.hpp"
 
 namespace ringside::tests {
 namespace {
@@ -53,7 +54,7 @@ void expect_refused(Collective collective, int root, const std::string& why, Spo
       if (comm.rank() == bad) {
         Sensible made(collective, root);
         if (spoil(made, comm.rank())) {
-          const auto outcome = error_of([&] { comm.submit(made.arguments, {}); });
+          const auto outcome = outcome_of([&] { comm.submit(made.arguments, {}); });
           EXPECT_EQ(outcome.code, ErrorCode::invalid_argument) << outcome.what;
           EXPECT_NE(outcome.what.find(why), std::string::npos) << outcome.what << "\nnot: " << why;
           EXPECT_NE(outcome.what.find(to_string(collective)), std::string::npos) << outcome.what;
@@ -176,7 +177,7 @@ TEST(Arguments, UnknownTypesOperatorsAndCollectivesAreRefused) {
     World::threads(1).run([&](Communicator& comm) {
       Sensible made(Collective::all_reduce);
       made.arguments.collective = static_cast<Collective>(number);
-      const auto outcome = error_of([&] { comm.submit(made.arguments, {}); });
+      const auto outcome = outcome_of([&] { comm.submit(made.arguments, {}); });
       EXPECT_EQ(outcome.code, ErrorCode::invalid_argument);
       EXPECT_NE(outcome.what.find("unknown collective"), std::string::npos) << outcome.what;
     });
@@ -186,7 +187,7 @@ TEST(Arguments, UnknownTypesOperatorsAndCollectivesAreRefused) {
 /// A call on ranges is refused with these words.
 template <class Body>
 void expect_misfit(const std::string& words, Body call) {
-  const auto outcome = error_of(call);
+  const auto outcome = outcome_of(call);
   EXPECT_EQ(outcome.code, ErrorCode::invalid_argument) << outcome.what;
   EXPECT_NE(outcome.what.find(words), std::string::npos) << outcome.what;
 }

@@ -16,9 +16,9 @@
 #include "ringside/collectives/executors/host/communicator.hpp"
 #include "ringside/collectives/executors/host/shared.hpp"
 #include "ringside/collectives/world.hpp"
-#include "ringside/tests/collectives/host/outcome.hpp"
 #include "ringside/tests/collectives/host/uniform_call.hpp"
 #include "ringside/tests/support/elements.hpp"
+#include "ringside/tests/support/outcome.hpp"
 
 namespace ringside::tests {
 namespace {
@@ -123,6 +123,24 @@ TEST(Calls, WithProgramsOfMoreThanIsKeptAreRight) {
   });
 }
 
+TEST(Calls, WithOtherBlockLengthsEachTimeAreRight) {
+  // Lists that begin alike and have the same total.
+  World::threads(3).run([](Communicator& comm) {
+    for (std::size_t i = 0; i < 3000; ++i) {
+      const std::size_t middle = i * 7919 % 1500;
+      const std::vector<std::size_t> blocks = {5, middle, 1500 - middle};
+      std::vector<std::int32_t> in(blocks[static_cast<std::size_t>(comm.rank())],
+                                   100 * comm.rank() + static_cast<int>(i));
+      std::vector<std::int32_t> out(1505);
+      comm.all_gather(in.data(), out.data(), blocks, ElementType::int32);
+      std::size_t at = 0;
+      for (int from = 0; from < 3; ++from)
+        for (std::size_t j = 0; j < blocks[static_cast<std::size_t>(from)]; ++j)
+          ASSERT_EQ(out[at++], 100 * from + static_cast<int>(i)) << "call " << i;
+    }
+  });
+}
+
 TEST(Calls, AgreeAfterOthersThatDidNot) {
   // What a rank published stays in its entries; a later call may find its own signature there.
   World::threads(3).run([](Communicator& comm) {
@@ -138,7 +156,7 @@ TEST(Calls, AgreeAfterOthersThatDidNot) {
       const auto op = scaled ? ReduceOp::premul_sum : odd ? ReduceOp::min : ReduceOp::sum;
       const auto call = [&] { comm.all_reduce(std::span(data), op, {.scalar = scalar}); };
       if (differ) {
-        ASSERT_EQ(error_of(call).code, ErrorCode::mismatch) << "call " << i;
+        ASSERT_EQ(outcome_of(call).code, ErrorCode::mismatch) << "call " << i;
         ASSERT_EQ(data, std::vector<double>(length, comm.rank() + 1.0)) << "call " << i;
       } else {
         call();

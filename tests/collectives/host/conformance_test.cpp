@@ -313,6 +313,8 @@ TEST(HostConformance, EveryAlgorithmWithAnySlicesAndLanes) {
       const Collective collective = request.collective;
       for (const auto& cut : cuts) {
         if (spec == "auto" && cut.slices > 0) break;
+        // Many ranks on few cores wait for long: fewer of them.
+        if (!full_run && ranks > 4 && mix(deal.number()) % 3 != 0) continue;
         const auto text = with_cut(spec, cut);
         request.root = deal.root(collective, ranks);
         if (!full_run) {

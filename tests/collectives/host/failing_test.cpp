@@ -15,9 +15,10 @@
 
 #include "ringside/base/clock.hpp"
 #include "ringside/collectives/world.hpp"
-#include "ringside/tests/collectives/host/outcome.hpp"
 #include "ringside/tests/collectives/host/uniform_call.hpp"
+#include "ringside/tests/collectives/host/works.hpp"
 #include "ringside/tests/support/elements.hpp"
+#include "ringside/tests/support/outcome.hpp"
 
 namespace ringside::tests {
 namespace {
@@ -127,7 +128,7 @@ void act(Communicator& comm, const Plot& plot, Tally& tally) {
     }
   } catch (const Error&) {
     // From now on it only tells why.
-    const auto later = error_of([&] { expect_works(comm); });
+    const auto later = outcome_of([&] { expect_works(comm); });
     EXPECT_EQ(later.code, ErrorCode::failed) << later.what;
   }
 }

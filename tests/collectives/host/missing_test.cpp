@@ -12,7 +12,8 @@
 
 #include "ringside/base/clock.hpp"
 #include "ringside/collectives/world.hpp"
-#include "ringside/tests/collectives/host/outcome.hpp"
+#include "ringside/tests/collectives/host/works.hpp"
+#include "ringside/tests/support/outcome.hpp"
 
 namespace ringside::tests {
 namespace {
@@ -56,7 +57,7 @@ TEST(Missing, ARankThatNeverCallsIsNamedOnAllOthersWithinTheLimit) {
       told.wait();
       // The communicator has failed: the late call learns why instead of touching anything.
       Buffers late;
-      const auto outcome = error_of([&] { late.call(comm); });
+      const auto outcome = outcome_of([&] { late.call(comm); });
       EXPECT_EQ(outcome.code, ErrorCode::failed);
       EXPECT_NE(outcome.what.find("rank 2 has not entered all_reduce"), std::string::npos)
           << outcome.what;
@@ -64,7 +65,7 @@ TEST(Missing, ARankThatNeverCallsIsNamedOnAllOthersWithinTheLimit) {
       return;
     }
     Buffers buffers;
-    const auto outcome = error_of([&] {
+    const auto outcome = outcome_of([&] {
       comm.all_reduce(buffers.in.data(), buffers.out.data(), 100, ElementType::float32,
                       ReduceOp::sum, {.timeout = milliseconds(150)});
     });
@@ -84,7 +85,7 @@ TEST(Missing, SeveralMissingRanksAreAllNamed) {
   World::threads(4).run([&](Communicator& comm) {
     if (comm.rank() >= 2) return told.wait();
     Buffers buffers;
-    const auto outcome = error_of([&] {
+    const auto outcome = outcome_of([&] {
       comm.all_reduce(buffers.in.data(), buffers.out.data(), 100, ElementType::float32,
                       ReduceOp::sum, {.timeout = milliseconds(100)});
     });
@@ -99,7 +100,7 @@ TEST(Missing, ARankThatReturnedIsNotWaitedFor) {
     expect_works(comm);
     if (comm.rank() == 1) return;
     Buffers buffers;  // the limit is the default of minutes
-    const auto outcome = error_of([&] { buffers.call(comm); });
+    const auto outcome = outcome_of([&] { buffers.call(comm); });
     expect_missing(outcome, 1, "rank 1 has returned without it");
   });
   EXPECT_LT(watch.elapsed(), generous);
@@ -114,7 +115,7 @@ TEST(Missing, ARankThatThrowsFreesTheOthersAndItsErrorComesOut) {
       expect_works(comm);
       if (comm.rank() == 3) throw std::runtime_error("out of luck");
       Buffers buffers;
-      const auto outcome = error_of([&] { buffers.call(comm); });
+      const auto outcome = outcome_of([&] { buffers.call(comm); });
       const std::lock_guard lock(mutex);
       outcomes.push_back(outcome);
     });
@@ -138,10 +139,10 @@ TEST(Missing, AbortFromAnotherThreadFreesAllWaitingRanks) {
       return;
     }
     Buffers buffers;
-    const auto outcome = error_of([&] { buffers.call(comm); });
+    const auto outcome = outcome_of([&] { buffers.call(comm); });
     EXPECT_TRUE(outcome.code == ErrorCode::aborted || outcome.code == ErrorCode::failed);
     EXPECT_NE(outcome.what.find("the user pressed a key"), std::string::npos);
-    const auto later = error_of([&] { buffers.call(comm); });
+    const auto later = outcome_of([&] { buffers.call(comm); });
     EXPECT_EQ(later.code, ErrorCode::failed);
     EXPECT_NE(later.what.find("the user pressed a key"), std::string::npos);
   });
