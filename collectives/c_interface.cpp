@@ -197,7 +197,8 @@ ringside_status ringside_load_plugin(const char* path) {
 ringside_status ringside_world_threads(int ranks, ringside_world** world) {
   if (world != nullptr) *world = nullptr;
   return guarded([&] {
-    demand(world, "the place for the world") = new ringside_world{World::threads(ranks)};
+    ringside_world*& place = demand(world, "the place for the world");
+    place = new ringside_world{World::threads(ranks)};
   });
 }
 
