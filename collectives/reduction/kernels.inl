@@ -165,8 +165,11 @@ struct Passes {
   FoldFunction to_one[most_fixed + 1];
   FoldFunction to_k[most_fixed + 1];
   FoldFunction to_any;
-  FoldFunction streaming;  ///< null for narrow floats: their vectors are no whole lines
-  FoldFunction skipping;   ///< to any, behind the destinations' addresses too
+  /// Null for narrow floats: their vectors are no whole lines.
+  FoldFunction stream_to_one[most_fixed + 1];
+  FoldFunction stream_to_k[most_fixed + 1];
+  FoldFunction stream_to_any;
+  FoldFunction skipping;  ///< to any, behind the destinations' addresses too
 };
 
 template <class T, class Op, bool divides, std::size_t K>
@@ -174,6 +177,10 @@ constexpr void add_fixed(Passes& passes) {
   if constexpr (has_fixed_pass(K)) {
     passes.to_one[K] = &fold_fixed<T, Op, divides, K, 1>;
     passes.to_k[K] = &fold_fixed<T, Op, divides, K, K>;
+    if constexpr (std::is_floating_point_v<T>) {  // others are seldom long enough to matter
+      passes.stream_to_one[K] = &stream_fixed<T, Op, divides, K, 1>;
+      passes.stream_to_k[K] = &stream_fixed<T, Op, divides, K, K>;
+    }
   }
 }
 
@@ -184,7 +191,11 @@ constexpr Passes passes_of_any() {
   for (FoldFunction& pass : passes.to_k) pass = &fold_any<T, Op, scaled>;
   passes.to_any = &fold_any<T, Op, scaled>;
   passes.skipping = &fold_any_skipping<T, Op, scaled>;
-  if constexpr (!IsNarrow<T>) passes.streaming = &stream_any<T, Op, scaled>;
+  if constexpr (!IsNarrow<T>) {
+    passes.stream_to_any = &stream_any<T, Op, scaled>;
+    for (FoldFunction& pass : passes.stream_to_one) pass = passes.stream_to_any;
+    for (FoldFunction& pass : passes.stream_to_k) pass = passes.stream_to_any;
+  }
   return passes;
 }
 
@@ -233,7 +244,9 @@ template <class T>
   resolved.pass = resolved.m == 1            ? resolved.pass_to_one
                   : resolved.m == resolved.k ? passes.to_k[index]
                                              : passes.to_any;
-  resolved.pass_streaming = passes.streaming;
+  resolved.pass_streaming = resolved.m == 1            ? passes.stream_to_one[index]
+                            : resolved.m == resolved.k ? passes.stream_to_k[index]
+                                                       : passes.stream_to_any;
   resolved.pass_skipping = passes.skipping;
   resolved.run = resolved.streaming ? &fold_or_stream : resolved.pass;
   if constexpr (std::is_integral_v<T>) {

@@ -165,27 +165,43 @@ void fold_any_skipping(const ResolvedFold& resolved, const std::byte* const* sou
     steps.template store<1>(i, steps.template fold<1>(i));
 }
 
-/// Whole lines with non-temporal stores, `skip` bytes behind the addresses of sources and
-/// destinations, where lines of the destinations begin. A line is stored at once, as the buffers
+/// Whole lines with non-temporal stores, `skip` bytes behind the addresses of the destinations,
+/// where lines begin (the steps know about the sources). A line is stored at once, as the buffers
 /// that combine such stores are few.
-template <class T, class Op, bool scaled>
-void stream_any(const ResolvedFold& resolved, const std::byte* const* sources,
-                std::byte* const* destinations, std::size_t n, std::size_t skip) {
-  using A = Accumulator<T>;
+template <class T, class Steps>
+[[gnu::always_inline]] inline void stream_lines(const Steps& steps, std::byte* const* destinations,
+                                                std::size_t m, std::size_t n, std::size_t skip) {
   constexpr std::size_t lanes = most_lanes<T>;
   constexpr std::size_t vectors = cache_line / vector_bytes;
-  const AnySteps<T, Op, scaled> steps{resolved,     sources,
-                                      destinations, resolved.m,
-                                      skip,         scaled ? scalar_as<A>(resolved.scalar) : A{1}};
   for (std::size_t i = 0; i < n; i += vectors * lanes) {
     Line line[vectors];
     for (std::size_t v = 0; v < vectors; ++v)
       line[v] = (Line)steps.template fold<lanes>(i + v * lanes);
-    for (std::size_t j = 0; j < resolved.m; ++j) {
+    for (std::size_t j = 0; j < m; ++j) {
       std::byte* const to = destinations[j] + skip + i * sizeof(T);
       for (std::size_t v = 0; v < vectors; ++v) stream_vector(to + v * vector_bytes, line[v]);
     }
   }
+}
+
+template <class T, class Op, bool divides, std::size_t K, std::size_t M>
+void stream_fixed(const ResolvedFold& resolved, const std::byte* const* sources,
+                  std::byte* const* destinations, std::size_t n, std::size_t skip) {
+  FixedSteps<T, Op, divides, K, M> steps;
+  for (std::size_t j = 0; j < K; ++j) steps.sources[j] = sources[j] + skip;
+  for (std::size_t j = 0; j < M; ++j) steps.destinations[j] = destinations[j] + skip;
+  steps.divisor = resolved.divisor;
+  stream_lines<T>(steps, steps.destinations, M, n, 0);
+}
+
+template <class T, class Op, bool scaled>
+void stream_any(const ResolvedFold& resolved, const std::byte* const* sources,
+                std::byte* const* destinations, std::size_t n, std::size_t skip) {
+  using A = Accumulator<T>;
+  const AnySteps<T, Op, scaled> steps{resolved,     sources,
+                                      destinations, resolved.m,
+                                      skip,         scaled ? scalar_as<A>(resolved.scalar) : A{1}};
+  stream_lines<T>(steps, destinations, resolved.m, n, skip);
 }
 
 /// Integers only, in place; for them there is `divide` of single elements, which the compiler
