@@ -67,7 +67,7 @@ void Communicator::submit(const Message& message, const CallOptions& options) {
     const auto call = std::make_shared<Handle::State>(message, options);
     state_->queue.push(std::span(&call, 1));
     call->await();
-    if (call->error()) std::rethrow_exception(call->error());
+    call->throw_if_failed();
     return;
   }
   std::exception_ptr error;

@@ -94,9 +94,9 @@ void start(const Batch& batch) {
   for (const auto& call : batch.calls) call->finish(error);
 }
 
-/// Starts all calls; returns when those that the group waits for are over. The first error of
-/// these, if any.
-std::exception_ptr run(std::span<Noted> notes, std::span<const Batch> batches) {
+/// Starts all calls; returns when those that the group waits for are over. The first of these that
+/// failed, if any.
+CallQueue::State run(std::span<Noted> notes, std::span<const Batch> batches) {
   bool all_wait = true;
   for (Noted& noted : notes) {
     noted.waits = noted.call->begin() || noted.waits;
@@ -105,11 +105,11 @@ std::exception_ptr run(std::span<Noted> notes, std::span<const Batch> batches) {
   // Calls on a single communicator wait for no other's: this thread can run them.
   if (!(all_wait && batches.size() == 1 && batches[0].queue->run_here(batches[0].calls)))
     for (const Batch& batch : batches) start(batch);
-  std::exception_ptr first;
+  CallQueue::State first;
   for (const Noted& noted : notes) {
     if (!noted.waits) continue;
     noted.call->await();
-    if (!first) first = noted.call->error();
+    if (!first && noted.call->failed()) first = noted.call;
   }
   return first;
 }
@@ -146,7 +146,7 @@ void group_end() {
     discard(notes, "the group was refused");
     std::rethrow_exception(error);
   }
-  if (const auto error = run(notes, batches)) std::rethrow_exception(error);
+  if (const auto failed = run(notes, batches)) failed->throw_if_failed();
 }
 
 void group_discard() {

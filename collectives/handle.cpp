@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "ringside/collectives/handle.hpp"
 
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -14,6 +15,16 @@ namespace {
 /// to stay awake. It yields, as the thread that does the work may need this very core.
 constexpr Seconds awake{30e-6};
 
+/// Shares nothing with the original: a copied exception shares its text, and who lets go last frees
+/// it, on whatever thread.
+Error deep_copy(const Error& error) {
+  Error copy(error.code(), std::string(error.what()));
+  if (error.rank()) copy.at_rank(*error.rank());
+  if (error.peer()) copy.with_peer(*error.peer());
+  if (error.step()) copy.at_step(*error.step());
+  return copy;
+}
+
 }  // namespace
 
 void Handle::State::await() const {
@@ -25,6 +36,15 @@ void Handle::State::await() const {
   for (int phase = phase_.load(std::memory_order_acquire); phase != over;
        phase = phase_.load(std::memory_order_acquire))
     phase_.wait(phase, std::memory_order_acquire);
+}
+
+void Handle::State::throw_if_failed() const {
+  if (!error_) return;
+  try {
+    std::rethrow_exception(error_);
+  } catch (const Error& error) {
+    throw deep_copy(error);
+  }
 }
 
 Handle::Handle(std::shared_ptr<State> state) : state_(std::move(state)) {}
@@ -46,7 +66,7 @@ void Handle::wait() {
     throw Error(ErrorCode::invalid_argument,
                 "wait() for a call of a group that is still open: it has not begun");
   state_->await();
-  if (state_->error()) std::rethrow_exception(state_->error());
+  state_->throw_if_failed();
 }
 
 bool Handle::done() const { return !state_ || state_->is_over(); }

@@ -52,7 +52,9 @@ class Handle::State {
   /// Returns when it is over. Not for a call that is only noted.
   void await() const;
   /// Of a call that is over.
-  [[nodiscard]] const std::exception_ptr& error() const { return error_; }
+  [[nodiscard]] bool failed() const { return error_ != nullptr; }
+  /// Throws the error of a call that is over, if it has one. Every waiter gets a copy of its own.
+  void throw_if_failed() const;
 
  private:
   enum Phase : int { noted, dropped, under_way, over };

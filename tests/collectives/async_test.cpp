@@ -198,6 +198,20 @@ TEST(Async, AHandleOutlivesItsCommunicatorAndTellsItsErrorEveryTime) {
   });
 }
 
+TEST(Async, SeveralThreadsMayWaitForOneCall) {
+  World::threads(2).run([](Communicator& comm) {
+    std::vector<float> data(comm.rank() == 0 ? 10 : 11);
+    std::array<Outcome, 3> outcomes;
+    {
+      Handle handle = comm.async().all_reduce(data);
+      std::vector<std::jthread> threads;
+      for (auto& outcome : outcomes)
+        threads.emplace_back([&] { outcome = outcome_of([&] { handle.wait(); }); });
+    }
+    for (const auto& outcome : outcomes) EXPECT_EQ(outcome.code, ErrorCode::mismatch);
+  });
+}
+
 TEST(Async, ADroppedHandleWaitsAndDropsTheError) {
   World::threads(2).run([](Communicator& comm) {
     std::vector<int> data(100, 1);
