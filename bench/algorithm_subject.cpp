@@ -49,25 +49,6 @@ std::size_t message_blocks(const Request& request) {
   return has_block_per_rank(request.collective) ? static_cast<std::size_t>(request.ranks) : 1;
 }
 
-/// Says on all ranks alike when a block has run long enough: rank 0 names the last sample, before
-/// it enters it. Nobody can be beyond it: a call is over only when all ranks have entered it.
-class Limit {
- public:
-  explicit Limit(const Block& block) : block_(block), last_(block.samples) {}
-
-  /// For time_calls.
-  [[nodiscard]] bool goes_on(int rank, std::int64_t done, Seconds elapsed) {
-    if (rank == 0 && block_.limit && elapsed > *block_.limit &&
-        done + 1 < last_.load(std::memory_order_relaxed))
-      last_.store(done + 1, std::memory_order_release);
-    return done < last_.load(std::memory_order_acquire);
-  }
-
- private:
-  const Block& block_;
-  std::atomic<std::int64_t> last_;
-};
-
 /// One rank's call of a cell, to be made over and over.
 class TimedCall {
  public:
@@ -224,7 +205,7 @@ void AlgorithmSubject::invoke(Communicator& communicator, const Arguments& argum
 BlockTimes AlgorithmSubject::time(const Cell& cell, const Block& block) {
   std::vector<std::vector<double>> ends(static_cast<std::size_t>(stage_.team().size()));
   const CallOptions options = call_options();
-  Limit limit(block);
+  BlockLimit limit(block);
   stage_.team().each([&](Communicator& communicator) {
     const int rank = communicator.rank();
     const auto goes_on = [&](std::int64_t done, Seconds elapsed) {

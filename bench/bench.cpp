@@ -37,7 +37,7 @@ class StreamingText {
 
 int run_bench(const BenchRequest& request, const Output& output) {
   const bool streams =
-      output.format == Format::text && request.algorithms.size() == 1 && !request.compare_openmpi;
+      output.format == Format::text && request.algorithms.size() == 1 && request.compare.empty();
   Progress progress;
   StreamingText stream(request, output);
   const auto print = [&](std::string_view text) {

@@ -3,6 +3,8 @@
 /// timed, so that ours and theirs are timed alike.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -53,6 +55,25 @@ template <class Prepare, class Call, class GoesOn = AllSamples>
   }
   return ends;
 }
+
+/// Says on all ranks alike when a block has run long enough: rank 0 names the last sample, before
+/// it enters it. Nobody can be beyond it: a call is over only when all ranks have entered it.
+class BlockLimit {
+ public:
+  explicit BlockLimit(const Block& block) : block_(block), last_(block.samples) {}
+
+  /// For time_calls, with the number of the asking rank.
+  [[nodiscard]] bool goes_on(int rank, std::int64_t done, Seconds elapsed) {
+    if (rank == 0 && block_.limit && elapsed > *block_.limit &&
+        done + 1 < last_.load(std::memory_order_relaxed))
+      last_.store(done + 1, std::memory_order_release);
+    return done < last_.load(std::memory_order_acquire);
+  }
+
+ private:
+  const Block& block_;
+  std::atomic<std::int64_t> last_;
+};
 
 /// From every rank's ends, as many of each.
 [[nodiscard]] BlockTimes block_times(const std::vector<std::vector<double>>& ends,

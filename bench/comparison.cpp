@@ -15,6 +15,16 @@ double speedup(const Timing& ours, const Timing& peer) {
   return ratios.empty() ? 0 : median(ratios);
 }
 
+const Contest::Entry* best_peer(const Contest& contest) {
+  const Contest::Entry* best = nullptr;
+  const auto factor = [&](const Contest::Entry& peer) {
+    return speedup(*contest.ours.front().timing, *peer.timing);
+  };
+  for (const auto& peer : contest.peers)
+    if (!peer.series->baseline && (best == nullptr || factor(peer) < factor(*best))) best = &peer;
+  return best;
+}
+
 std::vector<Contest> contests(const Report& report) {
   std::vector<Contest> all;
   const auto find = [&](const Series& series, const Row& row, Placement placement) -> Contest& {
@@ -32,7 +42,7 @@ std::vector<Contest> contests(const Report& report) {
                    .asked = row.asked,
                    .bytes = row.bytes,
                    .ours = {},
-                   .peer = std::nullopt});
+                   .peers = {}});
     return all.back();
   };
   for (const auto& series : report.series)
@@ -42,7 +52,7 @@ std::vector<Contest> contests(const Report& report) {
         if (!timing) continue;
         Contest& contest = find(series, row, placement);
         if (series.peer)
-          contest.peer = {&series, &*timing};
+          contest.peers.push_back({&series, &*timing});
         else
           contest.ours.push_back({&series, &*timing});
       }

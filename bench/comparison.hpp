@@ -30,9 +30,13 @@ struct Contest {
     const Series* series;
     const Timing* timing;
   };
-  std::vector<Entry> ours;  ///< fastest first
-  std::optional<Entry> peer;
+  std::vector<Entry> ours;   ///< fastest first
+  std::vector<Entry> peers;  ///< in the report's order
 };
+
+/// The library that comes closest to the fastest of ours; null without any. Loops written by hand
+/// are no libraries.
+[[nodiscard]] const Contest::Entry* best_peer(const Contest& contest);
 
 /// All contests of a report, by collective, ranks, type, operator,
 /// placement and size. Point into the report.

@@ -51,6 +51,7 @@ Json config(const Report& report) {
   config["rounds"] = rounds_of(request);
   config["pinned"] = request.pin;
   config["buffers"] = to_string(request.buffers);
+  config["compared"] = request.compare;
   config["exact_counts"] = request.exact_counts;
   config["root"] = request.root;
   config["aggregated_iterations"] = 1;
@@ -90,6 +91,16 @@ Json timing(const Series& series, const Row& row, const std::optional<Timing>& m
                {"iterations", measured->iterations},
                {"calls_per_sample", measured->calls_per_sample}};
   if (!measured->spec.empty()) json["algorithm"] = measured->spec;
+  if (!measured->round_facts.empty()) {
+    Json probes = Json::array();
+    Json foreign = Json::array();
+    for (const auto& facts : measured->round_facts) {
+      probes.push_back({facts.probe_before_ns, facts.probe_after_ns});
+      foreign.push_back(facts.foreign_cpu);
+    }
+    json["round_probes_ns"] = std::move(probes);
+    json["round_foreign_cpu"] = std::move(foreign);
+  }
   if (check)
     json["checked"] = {{"exact_bytes_per_rank", check->exact_bytes},
                        {"reference_bytes_per_rank", check->reference_bytes},
@@ -140,19 +151,19 @@ Json algorithms(const Report& report) {
 Json ratios(const Report& report) {
   Json list = Json::array();
   for (const auto& contest : contests(report)) {
-    if (!contest.peer) continue;
-    for (const auto& [series, measured] : contest.ours)
-      list.push_back(
-          {{"collective", to_string(contest.collective)},
-           {"algorithm", series->label},
-           {"peer", contest.peer->series->label},
-           {"ranks", contest.ranks},
-           {"placement", contest.placement == Placement::in_place ? "in_place" : "out_of_place"},
-           {"type", nccl_tests_name(contest.type)},
-           {"redop", redop_name(contest.collective, contest.op)},
-           {"size", contest.bytes},
-           {"peer_time_over_ours", speedup(*measured, *contest.peer->timing)},
-           {"fastest_of_ours", series == contest.ours.front().series}});
+    for (const auto& peer : contest.peers)
+      for (const auto& [series, measured] : contest.ours)
+        list.push_back(
+            {{"collective", to_string(contest.collective)},
+             {"algorithm", series->label},
+             {"peer", peer.series->label},
+             {"ranks", contest.ranks},
+             {"placement", contest.placement == Placement::in_place ? "in_place" : "out_of_place"},
+             {"type", nccl_tests_name(contest.type)},
+             {"redop", redop_name(contest.collective, contest.op)},
+             {"size", contest.bytes},
+             {"peer_time_over_ours", speedup(*measured, *peer.timing)},
+             {"fastest_of_ours", series == contest.ours.front().series}});
   }
   return list;
 }
@@ -199,10 +210,12 @@ std::string json_report(const Report& report, bool with_summary) {
                 {{"bandwidth", timed == 0 ? 0.0 : bandwidth / static_cast<double>(timed)},
                  {"okay", "unchecked"}}},
                {"errors", Json::array()}};
-  if (report.request.compare_openmpi) {
+  if (!report.request.compare.empty()) {
     json["ratios"] = ratios(report);
     json["ratios_note"] =
-        "medians of same-round ratios; threads against processes, not like for like";
+        "medians of same-round ratios; other libraries' ranks are mostly processes and ours "
+        "threads, "
+        "which is not like for like";
   }
   if (with_summary) json["summary"] = summary(report);
   json["end_time"] = report.end_time;

@@ -73,8 +73,11 @@ class Rounds {
     return slowest(times);
   }
 
+  void add(const RoundFacts& facts) { facts_.push_back(facts); }
+
   [[nodiscard]] Timing timing() const {
     Timing timing;
+    timing.round_facts = facts_;
     timing.time = bench::median(round_times_);
     timing.round_times = round_times_;
     timing.median = bench::median(samples_);
@@ -92,6 +95,7 @@ class Rounds {
   double call_;
   std::int64_t calls_ = 0, calls_per_sample_ = 1;
   std::vector<double> round_times_, skews_, samples_;
+  std::vector<RoundFacts> facts_;
 };
 
 }  // namespace
@@ -113,7 +117,7 @@ Block block_of(std::int64_t calls, double call) {
 }
 
 std::vector<Timing> measure(const std::vector<Subject*>& subjects, const Cell& cell,
-                            const BenchRequest& request) {
+                            const BenchRequest& request, RoundWatch& watch) {
   const int rounds = rounds_of(request);
   const Seconds share = request.time / static_cast<double>(rounds);
   const double most = patience * request.time.count() * static_cast<double>(subjects.size());
@@ -124,10 +128,15 @@ std::vector<Timing> measure(const std::vector<Subject*>& subjects, const Cell& c
   double spent = 0;
   for (int round = 0; round < rounds; ++round) {
     if (!request.iterations && spent > most) break;
+    watch.begin_round();
     for (std::size_t i = 0; i < subjects.size(); ++i) {
       const Block block = of_subject[i].block();
-      spent += of_subject[i].add(block, subjects[i]->time(cell, block));
+      const auto times = subjects[i]->time(cell, block);
+      watch.end_block(times.foreign_cpu_seconds);
+      spent += of_subject[i].add(block, times);
     }
+    const auto facts = watch.end_round();
+    for (std::size_t i = 0; i < facts.size(); ++i) of_subject[i].add(facts[i]);
   }
 
   std::vector<Timing> timings;

@@ -69,7 +69,7 @@ std::string text_header(const Report& report, const Series& series) {
                                  series.detail.empty() ? "" : fmt::format(" ({})", series.detail));
   text += fmt::format(
       "# ringside {} ({}): measured on {}, {} of {} cores{}\n", report.machine.version,
-      report.machine.source_commit, series.peer ? "processes" : "threads of one process",
+      report.machine.source_commit, series.peer ? "ranks of its own" : "threads of one process",
       report.machine.allowed_cores, report.machine.cores,
       series.peer ? ""
                   : fmt::format(" ({}), {} kernels", placing(request, report.machine, series.ranks),

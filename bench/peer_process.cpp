@@ -12,8 +12,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
-#include <limits>
 #include <system_error>
 #include <thread>
 
@@ -72,11 +70,6 @@ std::string first_words(const std::string& text) {
     if (words.find_first_not_of("-=*") != std::string_view::npos) return std::string(words);
   }
   return {};
-}
-
-std::vector<std::string> mpirun_command(int ranks, const std::string& program) {
-  return {"mpirun", "--allow-run-as-root", "--oversubscribe",
-          "-np",    std::to_string(ranks), program};
 }
 
 }  // namespace
@@ -176,81 +169,6 @@ void PeerProcess::fail(const std::string& why) {
   const auto words = first_words(complaints_);
   throw Error(ErrorCode::failed,
               fmt::format("{}: {}{}{}", name_, why, words.empty() ? "" : ": ", words));
-}
-
-OpenMpiSubject::OpenMpiSubject(int ranks, const std::string& program, Seconds limit)
-    : ranks_(ranks), process_(mpirun_command(ranks, program), limit) {
-  constexpr std::string_view greeting = "ready ";
-  const auto line = process_.receive();
-  if (!line.starts_with(greeting))
-    throw Error(ErrorCode::failed,
-                fmt::format("{}: expected \"ready\", got {}", program, quote(line)));
-  library_ = line.substr(greeting.size());
-}
-
-Series OpenMpiSubject::describe() const {
-  Series series;
-  series.label = "openmpi";
-  series.peer = true;
-  series.detail = fmt::format("MPI_Allreduce, processes, {}", library_);
-  series.ranks = ranks_;
-  return series;
-}
-
-std::optional<std::string> OpenMpiSubject::refusal(const Cell& cell) const {
-  if (is_floating(cell.type) && size_of(cell.type) < 4)
-    return fmt::format("MPI has no type {}", to_string(cell.type));
-  if (cell.op == ReduceOp::avg || cell.op == ReduceOp::premul_sum)
-    return fmt::format("MPI has no operator {}", to_string(cell.op));
-  if (cell.count > std::numeric_limits<int>::max())
-    return fmt::format("a call of MPI takes at most {} elements", std::numeric_limits<int>::max());
-  return std::nullopt;
-}
-
-BlockTimes OpenMpiSubject::time(const Cell& cell, const Block& block) {
-  process_.send(fmt::format("run {} {} {} {} {} {} {}", cell.count * size_of(cell.type),
-                            nccl_tests_name(cell.type), nccl_tests_name(cell.op),
-                            cell.placement == Placement::in_place ? "in" : "out", block.samples,
-                            block.calls_per_sample, block.lead_in));
-  return parse_times(process_.receive(), static_cast<std::size_t>(ranks_),
-                     static_cast<std::size_t>(block.samples));
-}
-
-std::optional<CheckOutcome> OpenMpiSubject::check(const Cell&) { return std::nullopt; }
-
-BlockTimes parse_times(const std::string& line, std::size_t ranks, std::size_t samples) {
-  const auto words = split_blanks(line);
-  const auto wrong = [&](std::string_view why) {
-    return Error(ErrorCode::failed, fmt::format("the peer answered {} ({})", quote(line), why));
-  };
-  if (words.size() != ranks + samples + 3 || words[0] != "times")
-    throw wrong("not the times asked for");
-  const auto list = [&](std::size_t first, std::size_t count) {
-    if (parse_int(words[first]) != static_cast<std::int64_t>(count)) throw wrong("other counts");
-    std::vector<double> seconds;
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto number = parse_number(words[first + 1 + i]);
-      if (!number || *number < 0) throw wrong("not a time");
-      seconds.push_back(*number);
-    }
-    return seconds;
-  };
-  return {.rank_seconds = list(1, ranks), .sample_seconds = list(ranks + 2, samples)};
-}
-
-std::string find_openmpi_program() {
-  namespace fs = std::filesystem;
-  constexpr const char* name = "ringside_openmpi_allreduce";
-  std::error_code ignored;
-  const fs::path here = fs::read_symlink("/proc/self/exe", ignored).parent_path();
-  for (const auto* folder : {"../bench/peers", "../libexec/ringside", "../../bench/peers"}) {
-    const auto candidate = here / folder / name;
-    if (::access(candidate.c_str(), X_OK) == 0)
-      return fs::weakly_canonical(candidate, ignored).string();
-  }
-  throw Error(ErrorCode::unsupported,
-              "openmpi: its program is not beside this one; install Open MPI (libopenmpi-dev, "
-              "openmpi-bin) and build again");
 }
 
 }  // namespace ringside::bench

@@ -23,11 +23,21 @@ struct CheckOutcome {
   std::uint64_t reference_bytes = 0;  ///< per rank, compared bit for bit with the reference
 };
 
+/// What else happened around one block of a round (probe.hpp).
+struct RoundFacts {
+  double probe_before_ns = 0;  ///< a cache line's way between two cores; 0: not probed
+  double probe_after_ns = 0;
+  /// Processor time of everybody else in the whole round, over that of the ranks. The system tells
+  /// it in steps of 10 ms: short rounds say little.
+  double foreign_cpu = 0;
+};
+
 /// Times of one algorithm at one size in one placement, in microseconds a call.
 struct Timing {
   /// What the row prints: the median over rounds of the mean over ranks of (elapsed / calls).
   double time = 0;
-  std::vector<double> round_times;  ///< by round, the mean over ranks
+  std::vector<double> round_times;      ///< by round, the mean over ranks
+  std::vector<RoundFacts> round_facts;  ///< by round; empty if nothing was watched
   /// Of the samples: a sample is the slowest rank's time of `calls_per_sample` calls on end,
   /// divided by them.
   double median = 0, minimum = 0, p95 = 0;
@@ -68,7 +78,8 @@ struct Series {
   int root = 0;
   std::string label;  ///< spec string, or the library's name
   bool peer = false;
-  std::string detail;  ///< a peer: what exactly was measured
+  bool baseline = false;  ///< a peer that is no library but a loop written by hand
+  std::string detail;     ///< a peer: what exactly was measured
   int ranks = 1;
   std::optional<PlanFacts> facts;
   std::vector<Row> rows;

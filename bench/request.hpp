@@ -63,13 +63,15 @@ struct BenchRequest {
   int warmup = 1;  ///< untimed calls before the first round
   int rounds = 5;  ///< blocks of calls that the time or the calls are spread over
   bool check = true;
-  /// Rank r on core r mod cores: the system may otherwise leave two ranks on one core, and mpirun
-  /// binds its ranks too (to cores up to two of them).
+  bool watch = true;  ///< note in every round where the cores are and who else uses them
+  /// Rank r on core r mod cores, ours and the peers' alike: the system may otherwise leave two
+  /// ranks on one core.
   bool pin = true;
   std::optional<Seconds> timeout = std::nullopt;  ///< of one wait; else the option `timeout`
 
-  bool compare_openmpi = false;
-  std::string openmpi_program = {};  ///< the peer; empty: look for it beside this program
+  std::vector<std::string> compare = {};  ///< competitors (competitors.hpp), in the same rounds
+  bool compare_what_is_here = false;      ///< one that is not installed is left out, no error
+  std::string peer_folder = {};  ///< of the peers' programs; empty: look for it beside this program
 };
 
 /// The rounds that are run: with fewer calls than rounds, one a call.

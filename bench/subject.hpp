@@ -39,6 +39,7 @@ struct BlockTimes {
   std::vector<double> rank_seconds;  ///< by rank: the whole block
   /// By sample: the slowest rank's, of one call (mean). Fewer than asked for at the block's limit.
   std::vector<double> sample_seconds;
+  double foreign_cpu_seconds = 0;  ///< processor time of ranks outside this process
 };
 
 /// Used from one thread; between calls it takes no processor time.

@@ -179,12 +179,17 @@ std::string about_peer(const std::vector<Contest>& all) {
   const Contest* worst = nullptr;
   const Contest* best = nullptr;
   const auto factor = [](const Contest& contest) {
-    return speedup(*contest.ours.front().timing, *contest.peer->timing);
+    return speedup(*contest.ours.front().timing, *best_peer(contest)->timing);
   };
+  const Series* any = nullptr;
+  bool several = false;  // not the same one everywhere
   double log = 0;
   int count = 0;
   for (const auto& contest : all) {
-    if (!contest.peer) continue;
+    const auto* peer = best_peer(contest);
+    if (peer == nullptr) continue;
+    several = several || (any != nullptr && any != peer->series);
+    any = peer->series;
     if (worst == nullptr || factor(contest) < factor(*worst)) worst = &contest;
     if (best == nullptr || factor(contest) > factor(*best)) best = &contest;
     log += std::log(factor(contest));
@@ -199,12 +204,10 @@ std::string about_peer(const std::vector<Contest>& all) {
                        format_bytes(contest.bytes), to_string(contest.placement), contest.ranks);
   };
   return fmt::format(
-      " Open MPI's MPI_Allreduce took {} times as long as the fastest of ours in the geometric "
-      "mean, "
-      "from {} ({}) to {} ({}); its ranks are processes and ours are threads, which is not "
-      "like for like.",
-      factor_text(std::exp(log / count)), factor_text(factor(*worst)), place(*worst),
-      factor_text(factor(*best)), place(*best));
+      " {} took {} times as long as the fastest of ours in the geometric mean, from {} ({}) to {} "
+      "({}); ranks of MPI are processes and ours are threads, which is not like for like.",
+      several ? "The best of the other libraries" : any->detail, factor_text(std::exp(log / count)),
+      factor_text(factor(*worst)), place(*worst), factor_text(factor(*best)), place(*best));
 }
 
 std::string wrapped(const std::string& text) {

@@ -9,11 +9,10 @@
 #include <memory>
 
 #include "ringside/base/error.hpp"
-#include "ringside/base/options.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/bench/algorithm_subject.hpp"
+#include "ringside/bench/competitors.hpp"
 #include "ringside/bench/measure.hpp"
-#include "ringside/bench/peer_process.hpp"
 #include "ringside/collectives/algorithm.hpp"
 
 namespace ringside::bench {
@@ -47,7 +46,7 @@ Request request_for(const BenchRequest& request, Collective collective, int rank
 void check_memory(const BenchRequest& request, const Request& what) {
   const std::uint64_t largest = sizes_for(request, what.collective).back();
   const std::uint64_t buffers = measures(request, Placement::out_of_place) ? 2 : 1;
-  const std::uint64_t of_peer = request.compare_openmpi ? buffers + 1 : 0;
+  const std::uint64_t of_peer = competitor_buffers(request, buffers);
   const double needed = static_cast<double>(Stage::bytes_needed(what, largest, request)) +
                         static_cast<double>(largest) * static_cast<double>(of_peer) * what.ranks;
   const std::uint64_t available = available_memory();
@@ -158,11 +157,10 @@ class Group {
         listener_(listener),
         stage_(what, sizes_.back(), request_),
         subjects_(make_subjects(request_, stage_, report.skipped)),
-        first_(report.series.size()) {
-    if (request_.compare_openmpi && what.collective == Collective::all_reduce)
-      subjects_.push_back(
-          std::make_unique<OpenMpiSubject>(what.ranks, request_.openmpi_program,
-                                           request_.timeout.value_or(option<Seconds>("timeout"))));
+        first_(report.series.size()),
+        watch_(request_.watch) {
+    for (auto& competitor : make_competitors(request_, stage_, report.skipped))
+      subjects_.push_back(std::move(competitor));
     for (const auto& subject : subjects_) {
       report_.series.push_back(subject->describe());
       report_.series.back().collective = what.collective;
@@ -227,7 +225,7 @@ class Group {
                          fmt::format("{}, {} ranks, {}, {}", to_string(what_.collective),
                                      what_.ranks, format_bytes(size), to_string(placement)));
       stage_.fill_with_ones(type, volume.count);
-      auto timings = measure(able, cell, request_);
+      auto timings = measure(able, cell, request_, watch_);
       for (std::size_t i = 0; i < places.size(); ++i) {
         timings[i].spec = able[i]->choice(cell);
         rows[places[i]].timings[static_cast<std::size_t>(placement)] = std::move(timings[i]);
@@ -260,6 +258,7 @@ class Group {
   Stage stage_;
   std::vector<std::unique_ptr<Subject>> subjects_;
   std::size_t first_;
+  RoundWatch watch_;
 };
 
 }  // namespace
@@ -269,8 +268,7 @@ Report run_sweep(const BenchRequest& request, const SweepListener& listener) {
   report.request = request;
   report.machine = read_machine();
   report.start_time = utc_now();
-  if (request.compare_openmpi && request.openmpi_program.empty())
-    report.request.openmpi_program = find_openmpi_program();
+  check_competitors(request);
   check_request(request);
 
   struct Planned {

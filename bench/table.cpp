@@ -57,6 +57,12 @@ std::string wrong_mark(const Timing& timing) {
   return timing.check && timing.check->wrong > 0 ? "!" : "";
 }
 
+const Contest::Entry* entry_of(const std::vector<Contest::Entry>& entries, const Series& series) {
+  for (const auto& entry : entries)
+    if (entry.series == &series) return &entry;
+  return nullptr;
+}
+
 /// What `auto` ran at the sizes of a table; empty without it.
 std::string choices_line(const std::vector<Contest>& columns) {
   std::vector<std::string> chosen;
@@ -77,11 +83,11 @@ std::string table(const Report& report, const std::vector<Contest>& columns, std
   std::vector<std::vector<std::string>> lines(1);
   lines[0].emplace_back("algorithm");
   for (const auto& column : columns) lines[0].push_back(format_bytes(column.bytes) + " ");
-  const Series* peer = nullptr;
+  std::vector<const Series*> peers;
   for (std::size_t i = first; i < report.series.size(); ++i) {
     const Series& series = report.series[i];
     if (series.ranks != any.ranks || series.collective != any.collective) continue;
-    if (series.peer) peer = &series;
+    if (series.peer) peers.push_back(&series);
     std::vector<std::string> line = {series.label};
     for (const auto& column : columns) {
       std::string cell = "- ";
@@ -89,17 +95,19 @@ std::string table(const Report& report, const std::vector<Contest>& columns, std
         if (column.ours[place].series == &series)
           cell = short_number(column.ours[place].timing->time) +
                  wrong_mark(*column.ours[place].timing) + (place == 0 ? "*" : " ");
-      if (column.peer && column.peer->series == &series)
-        cell = short_number(column.peer->timing->time) + " ";
+      if (const auto* entry = entry_of(column.peers, series))
+        cell = short_number(entry->timing->time) + " ";
       line.push_back(cell);
     }
     lines.push_back(std::move(line));
   }
-  if (peer != nullptr) {
+  for (const Series* peer : peers) {
     std::vector<std::string> line = {fmt::format("{} / fastest of ours", peer->label)};
-    for (const auto& column : columns)
-      line.push_back(column.peer ? ratio(speedup(*column.ours.front().timing, *column.peer->timing))
-                                 : "- ");
+    for (const auto& column : columns) {
+      const auto* entry = entry_of(column.peers, *peer);
+      line.push_back(
+          entry == nullptr ? "- " : ratio(speedup(*column.ours.front().timing, *entry->timing)));
+    }
     lines.push_back(std::move(line));
   }
   std::vector<std::string> bandwidth = {"bus bandwidth of the fastest, GB/s"};
@@ -151,25 +159,25 @@ std::string tables(const Report& report, std::size_t first) {
 
 std::string ratio_table(const Report& report) {
   std::vector<std::vector<std::string>> lines = {{"collective", "ranks", "type", "redop",
-                                                  "placement", "size", "openmpi us", "ours us",
+                                                  "placement", "size", "peer", "peer us", "ours us",
                                                   "ratio", "fastest of ours"}};
   for (const auto& contest : contests(report)) {
-    if (!contest.peer) continue;
     const auto& best = contest.ours.front();
-    lines.push_back({std::string(to_string(contest.collective)), std::to_string(contest.ranks),
-                     std::string(nccl_tests_name(contest.type)),
-                     std::string(redop_name(contest.collective, contest.op)),
-                     std::string(to_string(contest.placement)), format_bytes(contest.bytes),
-                     short_number(contest.peer->timing->time), short_number(best.timing->time),
-                     ratio(speedup(*best.timing, *contest.peer->timing)), best.series->label});
+    for (const auto& peer : contest.peers)
+      lines.push_back({std::string(to_string(contest.collective)), std::to_string(contest.ranks),
+                       std::string(nccl_tests_name(contest.type)),
+                       std::string(redop_name(contest.collective, contest.op)),
+                       std::string(to_string(contest.placement)), format_bytes(contest.bytes),
+                       peer.series->label, short_number(peer.timing->time),
+                       short_number(best.timing->time), ratio(speedup(*best.timing, *peer.timing)),
+                       best.series->label});
   }
   if (lines.size() == 1) return {};
-  return "# time of Open MPI / time of ours, measured: median of same-round ratios; above 1 ours "
+  return "# time of the peer / time of ours, measured: median of same-round ratios; above 1 ours "
          "is "
          "faster.\n"
-         "# Threads against processes: not like for like. The fastest of ours was picked from "
-         "these "
-         "numbers.\n" +
+         "# Threads against processes (Gloo: threads): not like for like. The fastest of ours was "
+         "picked from these numbers.\n" +
          aligned(lines, "# ");
 }
 

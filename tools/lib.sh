@@ -9,7 +9,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 packages_for() {
   local build=(g++ cmake ninja-build libfmt-dev nlohmann-json3-dev libcli11-dev openmpi-bin libopenmpi-dev)
   local test=(libgtest-dev libbenchmark-dev python3)
-  local ci=(ccache clang-format clang-tidy git)
+  # MPICH and Gloo: the tests of those peers run where they are installed.
+  local ci=(ccache clang-format clang-tidy git libmpich-dev mpich libgloo-dev)
   case $1 in
     demo) echo "${build[@]}" ;;
     test) echo "${build[@]}" "${test[@]}" ;;

@@ -83,7 +83,7 @@ TEST(BenchCommand, EveryBadCommandLineIsOneLineAndExitCode2) {
       {{"--placement", "beside"}, "both, in or out"},
       {{"--pin", "perhaps"}, "--pin"},
       {{"--backend", "cuda"}, "only host"},
-      {{"--compare", "mpich"}, "only openmpi"},
+      {{"--compare", "opemmpi"}, "openmpi"},
       {{"--format", "xml"}, "--format"},
       {{"--format", "csv", "--summary"}, "csv"},
       {{"-b", "1T", "-e", "1T"}, "choose a smaller --end"},

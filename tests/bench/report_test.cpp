@@ -45,7 +45,7 @@ Series series(const std::string& label, std::vector<std::vector<double>> by_size
 Report report() {
   Report result;
   result.request.ranks = {4};
-  result.request.compare_openmpi = true;
+  result.request.compare = {"openmpi"};
   result.machine.allowed_cores = 8;
   result.series.push_back(series("ring", {{3, 3, 3}, {10, 10, 10}}));
   result.series.back().facts =
@@ -71,7 +71,19 @@ TEST(Comparison, AContestSortsOursAndSetsThePeerApart) {
   EXPECT_EQ(all[0].ours.front().series->label, "one_shot");
   EXPECT_EQ(all[1].ours.front().series->label, "ring");
   EXPECT_EQ(all[1].ours.size(), 2U);
-  EXPECT_EQ(all[1].peer->series->label, "openmpi");
+  ASSERT_EQ(all[1].peers.size(), 1U);
+  EXPECT_EQ(best_peer(all[1])->series->label, "openmpi");
+}
+
+TEST(Comparison, TheBestPeerIsTheFastestLibraryAndNoLoopWrittenByHand) {
+  auto one = report();
+  one.series.push_back(series("other", {{3, 3, 3}, {30, 30, 30}}));
+  one.series.push_back(series("baseline:ring", {{1, 1, 1}, {1, 1, 1}}));
+  one.series[3].peer = one.series[4].peer = one.series[4].baseline = true;
+  const auto all = contests(one);
+  ASSERT_EQ(all[0].peers.size(), 3U);
+  EXPECT_EQ(best_peer(all[0])->series->label, "openmpi");
+  EXPECT_EQ(best_peer(all[1])->series->label, "other");
 }
 
 TEST(Table, MarksTheFastestOfOursAndShowsTheRatio) {

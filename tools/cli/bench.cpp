@@ -20,6 +20,7 @@
 #include "ringside/base/file.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/bench/bench.hpp"
+#include "ringside/bench/competitors.hpp"
 #include "ringside/bench/interruption.hpp"
 #include "ringside/collectives/spec.hpp"
 #include "ringside/tools/cli/commands.hpp"
@@ -173,12 +174,8 @@ BenchRequest read_request(const Arguments& arguments, bool factor_given) {
   if (!pin) reject("--pin", "yes or no", arguments.pin);
   request.pin = *pin;
   if (!arguments.timeout.empty()) request.timeout = read_duration("--timeout", arguments.timeout);
-  if (!arguments.compare.empty() && arguments.compare != "openmpi")
-    throw Error(
-        ErrorCode::unsupported,
-        fmt::format("--compare {}: only openmpi is known{}", quote(arguments.compare),
-                    did_you_mean(arguments.compare, std::vector<std::string_view>{"openmpi"})));
-  request.compare_openmpi = !arguments.compare.empty();
+  if (!arguments.compare.empty()) request.compare = bench::parse_competitors(arguments.compare);
+  request.compare_what_is_here = arguments.compare == "all";
   return request;
 }
 
@@ -276,8 +273,10 @@ void add_options(CLI::App& command, Arguments& a) {
   add("--pin", a.pin, "yes|no", "Keep every rank on one core, rank mod cores (default: yes)");
   add("--timeout", a.timeout, "TIME", "Longest wait for a rank (default: the option timeout)");
   add("--backend", a.backend, "NAME", "What runs the plans (default and so far only: host)");
-  add("--compare", a.compare, "openmpi",
-      "Measure MPI_Allreduce in the same rounds and print the ratios");
+  add("--compare", a.compare, "NAME[,NAME...]",
+      fmt::format("Measure others in the same rounds and print the ratios: {} (all libraries that "
+                  "are here)",
+                  fmt::join(bench::competitor_names(), ", ")));
   add("--format", a.format, "WORD",
       "text (nccl-tests' rows; default), table (default with --summary), json, csv");
   command.add_flag("--summary", a.summary,
