@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "ringside/base/options.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/bench/nccl_tests_text.hpp"
 #include "ringside/tests/bench/nccl_rows.hpp"
@@ -84,7 +85,7 @@ TEST(NcclTestsText, ParametersAndDevicesStandWhereReadersLook) {
   const auto lines = split(header, '\n');
   EXPECT_EQ(lines[0], "# algorithm: ring");
   EXPECT_NE(lines[1].find("measured"), std::string_view::npos);
-  EXPECT_TRUE(lines[2].starts_with("# inputs of up to 48 B a rank travel in")) << lines[2];
+  EXPECT_TRUE(lines[2].starts_with("# inputs of up to ")) << lines[2];
   EXPECT_EQ(lines[3], "# Collective test starting: all_reduce");
   EXPECT_EQ(
       lines[4],
@@ -147,6 +148,7 @@ TEST(NcclTestsText, TheHeaderSaysWhereTheRanksRunAndWhatTheBuffersAre) {
 }
 
 TEST(NcclTestsText, TheRemarkAboutSmallMessagesGoesByTheInput) {
+  set_option("inline", "48");
   auto one = report();
   Series series = four_ranks();
   const auto remarked = [&](Collective collective, std::uint64_t smallest) {
@@ -160,6 +162,9 @@ TEST(NcclTestsText, TheRemarkAboutSmallMessagesGoesByTheInput) {
   EXPECT_FALSE(remarked(Collective::all_gather, 256));
   EXPECT_FALSE(remarked(Collective::reduce_scatter, 64));
   EXPECT_FALSE(remarked(Collective::barrier, 0));
+  set_option("inline", "0");
+  EXPECT_FALSE(remarked(Collective::all_reduce, 0));
+  reset_option("inline");
 }
 
 TEST(NcclTestsText, TheFooterCountsChecksAndAveragesOverBothPlacements) {
