@@ -20,24 +20,39 @@ constexpr double needs_lead_in = 1e-3;
 
 double slowest(const BlockTimes& times) { return maximum(times.rank_seconds); }
 
-/// Seconds a call, from trial blocks that grow until one takes a quarter of `limit` or a
-/// millisecond; a single call says little when it is short.
-double calibrate(Subject& subject, const Cell& cell, const BenchRequest& request, Seconds limit) {
-  const double enough = std::min(limit.count() / 4, 1e-3);
-  Block block{
-      .samples = 1, .calls_per_sample = 1, .lead_in = request.warmup, .buffers = request.buffers};
-  while (true) {
-    const double seconds = slowest(subject.time(cell, block));
-    if (seconds >= enough) return seconds / static_cast<double>(block.calls_per_sample);
-    const double growth = std::clamp(1.5 * enough / std::max(seconds, 1e-9), 2.0, 20.0);
-    block.calls_per_sample =
-        static_cast<std::int64_t>(std::ceil(static_cast<double>(block.calls_per_sample) * growth));
-    block.lead_in = 1;
-  }
-}
-
 /// How much longer than planned a block and all rounds may take.
 constexpr double patience = 4;
+
+/// A trial of so many calls. In many samples, so that it can end early.
+Block trial_of(std::int64_t calls, const BenchRequest& request, Seconds limit) {
+  constexpr std::int64_t samples = 100;
+  Block block{.samples = 1,
+              .calls_per_sample = (calls + samples - 1) / samples,
+              .lead_in = 1,
+              .buffers = request.buffers,
+              .limit = limit * patience};
+  block.samples = (calls + block.calls_per_sample - 1) / block.calls_per_sample;
+  return block;
+}
+
+/// Seconds a call, from trials that grow until one takes a quarter of `limit` or a millisecond; a
+/// single call says little when it is short.
+double calibrate(Subject& subject, const Cell& cell, const BenchRequest& request, Seconds limit) {
+  const double enough = std::min(limit.count() / 4, 1e-3);
+  Block block = trial_of(1, request, limit);
+  block.lead_in = request.warmup;
+  while (true) {
+    const BlockTimes times = subject.time(cell, block);
+    const double seconds = slowest(times);
+    const auto calls = static_cast<double>(times.sample_seconds.size()) *
+                       static_cast<double>(block.calls_per_sample);
+    // One that ended at its limit has taken long enough, but for the time that is not counted.
+    const bool cut = static_cast<std::int64_t>(times.sample_seconds.size()) < block.samples;
+    if (seconds >= enough || cut) return seconds / calls;
+    const double growth = std::clamp(1.5 * enough / std::max(seconds, 1e-9), 2.0, 20.0);
+    block = trial_of(static_cast<std::int64_t>(std::ceil(calls * growth)), request, limit);
+  }
+}
 
 /// What the rounds of one subject come to.
 class Rounds {

@@ -65,12 +65,23 @@ const Contest::Entry* entry_of(const std::vector<Contest::Entry>& entries, const
 
 /// What `auto` ran at the sizes of a table; empty without it.
 std::string choices_line(const std::vector<Contest>& columns) {
-  std::vector<std::string> chosen;
+  struct Run {
+    std::string spec;
+    std::uint64_t first, last;
+  };
+  std::vector<Run> runs;  // neighbouring sizes with the same choice
   for (const auto& column : columns)
-    for (const auto& [series, timing] : column.ours)
-      if (!timing->spec.empty())
-        chosen.push_back(fmt::format("{} {}", format_bytes(column.bytes), timing->spec));
-  return chosen.empty() ? std::string() : fmt::format("  auto ran: {}\n", join(chosen, "; "));
+    for (const auto& [series, timing] : column.ours) {
+      if (timing->spec.empty()) continue;
+      if (runs.empty() || runs.back().spec != timing->spec)
+        runs.push_back({timing->spec, column.bytes, column.bytes});
+      runs.back().last = column.bytes;
+    }
+  std::vector<std::string> chosen;
+  for (const auto& [spec, first, last] : runs)
+    chosen.push_back(fmt::format("{} {}{}", spec, format_bytes(first),
+                                 first == last ? "" : fmt::format(" to {}", format_bytes(last))));
+  return chosen.empty() ? std::string() : fmt::format("  auto ran: {}\n", join(chosen, ", "));
 }
 
 /// The contests of one table: same collective, ranks, type, operator and placement; a column each.

@@ -56,7 +56,7 @@ TEST(BenchCommand, EveryBadCommandLineIsOneLineAndExitCode2) {
       {{"--ranks", "2,2"}, "--ranks"},
       {{"--ranks", "257"}, "1 to 256"},
       {{"--ranks", "two"}, "\"two\""},
-      {{"--ranks", "2", "-t", "2"}, "--threads"},
+      {{"--ranks", "2", "-t", "2"}, "--ranks and --threads exclude each other"},
       {{"-t", "0"}, "--threads"},
       {{"-g", "4"}, "no GPUs"},
       {{"-b", "8X"}, "--begin"},
@@ -81,6 +81,19 @@ TEST(BenchCommand, EveryBadCommandLineIsOneLineAndExitCode2) {
       {{"-d", "float33"}, "did you mean \"float32\""},
       {{"-d", ""}, "--type"},
       {{"--placement", "beside"}, "both, in or out"},
+      {{"--collective", "all_redcue"}, "did you mean \"all_reduce\""},
+      {{"--collective", "reduce,reduce"}, "every one once"},
+      {{"--collective", "all_to_all", "--placement", "in"}, "cannot be in place"},
+      {{"--collective", "broadcast", "-a", "ring"}, "ring does not do broadcast"},
+      {{"--root", "2"}, "--root 2 is not one of 2 ranks"},
+      {{"--root", "-1"}, "-1"},
+      {{"--buffers", "cool"}, "warm, cold, cold:SIZE or rewritten"},
+      {{"--buffers", "warm:1M"}, "--buffers"},
+      {{"--buffers", "cold:many"}, "--buffers cold"},
+      {{"--exact-counts=perhaps"}, "--exact-counts takes no value"},
+      {{"--summary=no"}, "--summary takes no value"},
+      {{"-n"}, "--iterations needs a value: N"},
+      {{"--begin", "8", "-b", "16"}, "--begin is there more than once"},
       {{"--pin", "perhaps"}, "--pin"},
       {{"--backend", "cuda"}, "only host"},
       {{"--compare", "opemmpi"}, "openmpi"},
@@ -167,10 +180,11 @@ TEST(BenchCommand, HelpNamesEveryOption) {
   const auto result = bench({"--help"});
   EXPECT_EQ(result.exit_code, 0);
   for (const char* option :
-       {"--algorithm",  "--ranks",     "--begin",   "--end",     "--factor",  "--step",
-        "--iterations", "--time",      "--rounds",  "--warmup",  "--check",   "--op",
-        "--type",       "--placement", "--timeout", "--backend", "--compare", "--format",
-        "--summary",    "--output",    "--pin"})
+       {"--algorithm", "--ranks",      "--begin",  "--end",       "--factor",
+        "--step",      "--iterations", "--time",   "--rounds",    "--warmup",
+        "--check",     "--op",         "--type",   "--placement", "--timeout",
+        "--backend",   "--compare",    "--format", "--summary",   "--output",
+        "--pin",       "--collective", "--root",   "--buffers",   "--exact-counts"})
     EXPECT_NE(result.output.find(option), std::string::npos) << option;
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "ringside/bench/checked_data.hpp"
 #include "ringside/collectives/reduction/fold.hpp"
 
 namespace ringside::bench {
@@ -136,6 +137,43 @@ TEST(ExactInputs, ChangedInputsAreNoticed) {
   EXPECT_GT(inputs.changed(2, row.data(), 9000), 0U);
   row[2 * 8999] ^= std::byte{1};
   EXPECT_EQ(inputs.changed(1, row.data(), 9000), 1U);
+}
+
+TEST(ExactInputs, AResultIsCheckedFromAnyElementOfTheMessage) {
+  constexpr std::size_t elements = 3 * ExactInputs::period;
+  const ExactInputs inputs(ElementType::int32, ReduceOp::sum, 2, 1);
+  const auto result = pairwise(contributions(inputs, ElementType::int32, 2, elements), {0, 1},
+                               ElementType::int32, ReduceOp::sum, elements);
+  for (const std::size_t first : {1UL, 8190UL, 8191UL, 10'000UL}) {
+    EXPECT_EQ(inputs.wrong(result.data() + 4 * first, elements - first, first), 0U);
+    EXPECT_GT(inputs.wrong(result.data() + 4 * first, elements - first, first + 1), 1000U);
+  }
+}
+
+TEST(CheckedData, OfCopiedBlocksEveryOneDiffersFromTheOthersAndFromTheNextSeed) {
+  const Request request{
+      .collective = Collective::all_to_all, .ranks = 3, .root = 0, .in_place = false};
+  constexpr std::size_t count = 10'000;
+  for (const auto type : all_element_types) {
+    const CheckedData data(request, type, ReduceOp::sum, 1);
+    const CheckedData next(request, type, ReduceOp::sum, 2);
+    const std::size_t block = count * size_of(type);
+    std::vector<Bytes> inputs;
+    for (int rank = 0; rank < 3; ++rank) {
+      inputs.emplace_back(3 * block);
+      data.fill(rank, inputs.back().data(), count);
+      EXPECT_EQ(data.changed(rank, inputs.back().data(), count), 0U);
+      EXPECT_GT(next.changed(rank, inputs.back().data(), count), 2 * count);
+    }
+    // Rank 1 gets block 1 of everybody.
+    Bytes output(3 * block);
+    for (std::size_t from = 0; from < 3; ++from)
+      std::memcpy(output.data() + from * block, inputs[from].data() + block, block);
+    EXPECT_EQ(data.wrong(1, output.data(), count), 0U);
+    EXPECT_GT(data.wrong(0, output.data(), count), 2 * count);
+    output[5] ^= std::byte{1};
+    EXPECT_EQ(data.wrong(1, output.data(), count), 1U);
+  }
 }
 
 TEST(RoundingInputs, TheOrderOfFloatingPointAdditionsShows) {

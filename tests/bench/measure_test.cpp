@@ -6,17 +6,25 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
 namespace ringside::bench {
 namespace {
 
-/// Two ranks; a call takes rank 0 `call` seconds and rank 1 twice that.
+/// Two ranks; a call takes rank 0 `call` seconds and rank 1 twice that. Honours a block's limit.
 class FakeSubject final : public Subject {
  public:
   FakeSubject(std::string name, double call, std::string& log)
       : name_(std::move(name)), call_(call), log_(log) {}
+
+  /// From the block of that number on, calls take `factor` times as long.
+  void slow_down(std::size_t from_block, double factor) {
+    slow_from_ = from_block;
+    factor_ = factor;
+  }
+  [[nodiscard]] double elapsed() const { return elapsed_; }
 
   [[nodiscard]] Series describe() const override {
     Series series;
@@ -29,10 +37,16 @@ class FakeSubject final : public Subject {
   BlockTimes time(const Cell&, const Block& block) override {
     log_ += name_;
     blocks.push_back(block);
-    const auto calls = static_cast<double>(block.samples * block.calls_per_sample);
-    return {
-        .rank_seconds = {calls * call_, 2 * calls * call_},
-        .sample_seconds = std::vector<double>(static_cast<std::size_t>(block.samples), 2 * call_)};
+    const double call = blocks.size() > slow_from_ ? call_ * factor_ : call_;
+    std::int64_t samples = 1;
+    const auto sample = static_cast<double>(block.calls_per_sample) * 2 * call;
+    while (samples < block.samples &&
+           (!block.limit || static_cast<double>(samples) * sample <= block.limit->count()))
+      ++samples;
+    const auto calls = static_cast<double>(samples * block.calls_per_sample);
+    elapsed_ += 2 * calls * call;
+    return {.rank_seconds = {calls * call, 2 * calls * call},
+            .sample_seconds = std::vector<double>(static_cast<std::size_t>(samples), 2 * call)};
   }
   std::optional<CheckOutcome> check(const Cell&) override {
     log_ += "?";
@@ -45,6 +59,9 @@ class FakeSubject final : public Subject {
   std::string name_;
   double call_;
   std::string& log_;
+  std::size_t slow_from_ = std::numeric_limits<std::size_t>::max();
+  double factor_ = 1;
+  double elapsed_ = 0;
 };
 
 TEST(Block, ASampleIsLongEnoughForTheClock) {
@@ -110,6 +127,53 @@ TEST(Measure, TheTimeIsKept) {
   const auto timing = measure({&subject}, {}, request).front();
   // The slowest rank takes 2 us a call.
   EXPECT_NEAR(static_cast<double>(timing.iterations), 0.1 / 2e-6, 2000);
+}
+
+TEST(Measure, AMachineThatSlowsDownCannotMakeItEndless) {
+  std::string log;
+  BenchRequest request;
+  request.time = Seconds(0.1);
+  for (const std::size_t from : {1, 3, 5, 7}) {  // in the trials; in the rounds
+    FakeSubject slow("a", 1e-6, log);
+    FakeSubject other("b", 1e-6, log);
+    slow.slow_down(from, 10'000);  // 20 ms a call: the rounds planned would take 1,000 s
+    const auto timings = measure({&slow, &other}, {}, request);
+    EXPECT_LT(slow.elapsed() + other.elapsed(), 3);
+    EXPECT_EQ(timings[0].round_times.size(), timings[1].round_times.size());
+    EXPECT_GE(timings[0].round_times.size(), 1U);
+  }
+}
+
+TEST(Measure, AfterASlowBlockTheNextHasFewerCalls) {
+  std::string log;
+  FakeSubject subject("a", 10e-6, log);
+  BenchRequest request;
+  request.time = Seconds(0.5);
+  subject.slow_down(4, 10);
+  (void)measure({&subject}, {}, request);
+  const auto calls = [&](std::size_t block) {
+    return subject.blocks.at(block).samples * subject.blocks.at(block).calls_per_sample;
+  };
+  const std::size_t last = subject.blocks.size() - 1;
+  EXPECT_LT(calls(last), calls(last - 3) / 5);
+}
+
+TEST(Measure, CallsThatWereAskedForAreMadeHoweverLongTheyTake) {
+  std::string log;
+  FakeSubject subject("a", 1e-6, log);
+  subject.slow_down(1, 10'000);
+  BenchRequest request;
+  request.iterations = 100;
+  EXPECT_EQ(measure({&subject}, {}, request).front().iterations, 100);
+}
+
+TEST(Measure, BuffersAreThoseAskedForInTrialsToo) {
+  std::string log;
+  FakeSubject subject("a", 1e-3, log);
+  BenchRequest request;
+  request.buffers = Buffers::rewritten;
+  (void)measure({&subject}, {}, request);
+  for (const auto& block : subject.blocks) EXPECT_EQ(block.buffers, Buffers::rewritten);
 }
 
 TEST(Measure, AFixedNumberOfCallsIsSpreadOverTheRounds) {

@@ -160,6 +160,111 @@ TEST(Json, HasNcclTestsKeysAndRealBooleans) {
   EXPECT_TRUE(ratios[0]["fastest_of_ours"].boolean());
 }
 
+TEST(Comparison, CollectivesAreContestsOfTheirOwn) {
+  auto one = report();
+  one.request.collectives = {Collective::all_gather, Collective::all_reduce};
+  auto other = series("ring", {{1, 1, 1}, {2, 2, 2}});
+  other.collective = Collective::all_gather;
+  one.series.push_back(other);
+  const auto all = contests(one);
+  ASSERT_EQ(all.size(), 4U);
+  EXPECT_EQ(all[0].collective, Collective::all_gather);  // in the request's order
+  EXPECT_EQ(all[0].ours.size(), 1U);
+  EXPECT_EQ(all[2].collective, Collective::all_reduce);
+  EXPECT_EQ(all[2].ours.size(), 2U);
+  const auto text = tables(one, 3);
+  EXPECT_NE(text.find("all_gather, 4 ranks, out of place, float:"), std::string::npos) << text;
+  EXPECT_EQ(text.find("one_shot"), std::string::npos) << text;
+}
+
+TEST(Comparison, RowsThatRoundToTheSameSizeStayApart) {
+  auto one = report();
+  one.series.resize(1);
+  for (auto& row : one.series[0].rows) {
+    row.asked = row.bytes;
+    row.bytes = 0;
+  }
+  EXPECT_EQ(contests(one).size(), 2U);
+}
+
+TEST(Table, SaysWhatAutoRan) {
+  auto one = report();
+  one.series.resize(1);
+  one.series[0].label = "auto";
+  one.series[0].rows[0].timings[0]->spec = one.series[0].rows[1].timings[0]->spec = "one_shot";
+  EXPECT_NE(tables(one, 0).find("auto ran: one_shot 8 B to 8 KiB\n"), std::string::npos)
+      << tables(one, 0);
+  one.series[0].rows[1].timings[0]->spec = "ring";
+  EXPECT_NE(tables(one, 0).find("auto ran: one_shot 8 B, ring 8 KiB\n"), std::string::npos);
+}
+
+TEST(Json, EveryResultIsReadBackAsItWasWritten) {
+  auto one = report();
+  one.request.collectives = {Collective::all_reduce, Collective::scatter, Collective::all_to_all};
+  one.request.exact_counts = true;
+  one.request.buffers = Buffers::cold;
+  auto scatter = series("linear", {{0.1, 0.3, 1.0 / 3}, {7, 8, 9}});
+  scatter.collective = Collective::scatter;
+  scatter.root = 3;
+  scatter.rows[1].asked = 8200;
+  scatter.rows[1].timings[1] = timing({5, 6, 7});
+  scatter.rows[1].timings[1]->check->wrong = 12;
+  auto to_all = series("auto", {{2, 2, 2}});
+  to_all.collective = Collective::all_to_all;
+  to_all.rows[0].timings[0]->spec = "pairwise";
+  one.series.push_back(scatter);
+  one.series.push_back(to_all);
+
+  const JsonDocument document(json_report(one, false), "report");
+  const auto config = document.root()["config"];
+  EXPECT_EQ(config["buffers"].text(), "cold");
+  EXPECT_TRUE(config["exact_counts"].boolean());
+  EXPECT_EQ(document.root()["collectives"].size(), 3U);
+  std::size_t at = 0;
+  const auto results = document.root()["results"].items();
+  for (const auto& expected : one.series)
+    for (const auto& row : expected.rows) {
+      const auto result = results.at(at++);
+      EXPECT_EQ(result["collective"].text(), to_string(expected.collective));
+      EXPECT_EQ(result["algorithm"].text(), expected.label);
+      EXPECT_EQ(result["ranks"].integer(), expected.ranks);
+      EXPECT_EQ(result["redop"].text(), redop_name(expected.collective, row.op));
+      EXPECT_EQ(result["root"].integer(), root_column(expected.collective, expected.root));
+      EXPECT_EQ(result["asked_size"].integer(), static_cast<std::int64_t>(row.asked));
+      EXPECT_EQ(result["size"].integer(), static_cast<std::int64_t>(row.bytes));
+      EXPECT_EQ(result["count"].integer(), static_cast<std::int64_t>(row.count));
+      for (const auto placement : placements) {
+        const auto json = result[placement == Placement::in_place ? "in_place" : "out_of_place"];
+        const auto& timing = row.at(placement);
+        ASSERT_EQ(json.is_null(), !timing.has_value());
+        if (!timing) continue;
+        EXPECT_EQ(json["time"].number(), timing->time);
+        EXPECT_EQ(json["bus_bw"].number(), bus_bandwidth(expected, row, *timing));
+        EXPECT_EQ(json["nwrong"].integer(), static_cast<std::int64_t>(timing->check->wrong));
+        EXPECT_EQ(json.find("algorithm").has_value(), !timing->spec.empty());
+        const auto rounds = json["round_times_us"].items();
+        ASSERT_EQ(rounds.size(), timing->round_times.size());
+        for (std::size_t i = 0; i < rounds.size(); ++i)
+          EXPECT_EQ(rounds[i].number(), timing->round_times[i]);
+      }
+    }
+  EXPECT_EQ(at, results.size());
+}
+
+TEST(Json, RoundsAreThoseThatWereRun) {
+  auto one = report();
+  one.request.rounds = 5;
+  const auto rounds = [&] {
+    const JsonDocument document(json_report(one, false), "report");
+    return document.root()["config"]["rounds"].integer();
+  };
+  EXPECT_EQ(rounds(), 5);
+  one.request.iterations = 3;
+  EXPECT_EQ(rounds(), 3);
+  one.request.iterations = 100;
+  EXPECT_EQ(rounds(), 5);
+}
+
 TEST(Csv, HasAsManyFieldsInEveryLine) {
   auto one = report();
   one.series[0].label = "ring:order=1-0,slices=2";
@@ -173,7 +278,7 @@ TEST(Csv, HasAsManyFieldsInEveryLine) {
       if (c == '"') quoted = !quoted;
       if (c == ',' && !quoted) ++commas;
     }
-    EXPECT_EQ(commas, 17) << line;
+    EXPECT_EQ(commas, 21) << line;
     ++lines;
   }
   EXPECT_EQ(lines, 7U);

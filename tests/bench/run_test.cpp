@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <set>
 #include <string>
 
 #include "ringside/base/error.hpp"
@@ -10,6 +11,7 @@
 #include "ringside/base/text.hpp"
 #include "ringside/bench/algorithm_subject.hpp"
 #include "ringside/bench/bench.hpp"
+#include "ringside/bench/nccl_tests_text.hpp"
 #include "ringside/bench/sweep.hpp"
 #include "ringside/collectives/algorithm.hpp"
 #include "ringside/tests/bench/nccl_rows.hpp"
@@ -94,6 +96,105 @@ TEST(RunBench, AllTypesAndOperatorsAreMeasuredAndRight) {
           << to_string(row.type) << " " << to_string(row.op) << " " << row.bytes;
 }
 
+std::vector<Collective> all_collectives() {
+  std::vector<Collective> all;
+  for (const auto name : collective_names()) all.push_back(*parse_collective(name));
+  return all;
+}
+
+TEST(RunBench, EveryAlgorithmOfEveryCollectiveIsRightInRowsThatAnyReaderReads) {
+  BenchRequest request;
+  request.collectives = all_collectives();
+  request.ranks = {3};
+  request.root = 1;
+  request.sizes = {.begin = 12, .end = 3072, .factor = 16, .step = 0};
+  request.iterations = 1;
+  const auto report = run_sweep(request);
+  std::set<Collective> seen;
+  for (const auto& series : report.series) {
+    SCOPED_TRACE(std::string(to_string(series.collective)) + " " + series.label);
+    seen.insert(series.collective);
+    const auto text = tests::read_nccl_text(text_block(report, series));
+    EXPECT_EQ(text.rows.size(), series.collective == Collective::barrier ? 1U : 3U);
+    EXPECT_EQ(text.out_of_bounds, "0 OK");
+    for (const auto& row : text.rows) {
+      EXPECT_EQ(row.fields, 13U);
+      EXPECT_EQ(row.out_of_place->check, "0");
+      ASSERT_EQ(row.in_place.has_value(), can_be_in_place(series.collective));
+      if (row.in_place) {
+        EXPECT_EQ(row.in_place->check, "0");
+      }
+      EXPECT_EQ(row.size, row.count.value() * 4 * (has_block_per_rank(series.collective) ? 3 : 1));
+    }
+    for (const auto& row : series.rows)
+      if (row.bytes > 0) {
+        const auto& timing = row.timings[0].value();
+        EXPECT_DOUBLE_EQ(
+            bus_bandwidth(series, row, timing),
+            static_cast<double>(row.bytes) / timing.time / 1e3 * bus_factor(series.collective, 3));
+      }
+  }
+  EXPECT_EQ(seen.size(), all_collectives().size());
+}
+
+TEST(RunBench, EveryTypeIsRightInEveryCollective) {
+  BenchRequest request;
+  request.collectives = all_collectives();
+  request.algorithms = {"auto"};
+  request.sizes = {.begin = 960, .end = 960, .factor = 2, .step = 0};
+  request.types = {all_element_types.begin(), all_element_types.end()};
+  request.exact_counts = true;
+  request.iterations = 1;
+  request.pin = false;
+  const auto report = run_sweep(request);
+  EXPECT_TRUE(all_right(report));
+  for (const auto& series : report.series)
+    EXPECT_EQ(series.rows.size(),
+              series.collective == Collective::barrier ? 1U : all_element_types.size());
+}
+
+TEST(RunBench, AutoSaysWhatItRan) {
+  auto request = small_request();
+  request.algorithms = {"auto"};
+  const auto report = run_sweep(request);
+  for (const auto& row : report.series.at(0).rows)
+    for (const auto& timing : row.timings) {
+      EXPECT_NE(timing->spec, "");
+      EXPECT_NE(timing->spec, "auto");
+    }
+  EXPECT_NE(run(request, Format::text).text.find("# auto ran "), std::string::npos);
+}
+
+TEST(RunBench, ANamedAlgorithmIsLeftOutOfCollectivesThatItDoesNotDo) {
+  auto request = small_request();
+  request.collectives = {Collective::all_reduce, Collective::broadcast};
+  request.algorithms = {"ring", "binomial"};
+  const auto report = run_sweep(request);
+  ASSERT_EQ(report.series.size(), 3U);
+  ASSERT_EQ(report.skipped.size(), 1U);
+  EXPECT_EQ(report.skipped[0].label, "ring");
+  EXPECT_EQ(report.skipped[0].collective, Collective::broadcast);
+  request.collectives = {Collective::broadcast, Collective::reduce};
+  EXPECT_THROW((void)run_sweep(request), Error);  // there is nothing that ring could do
+}
+
+TEST(RunBench, ColdAndRewrittenBuffersGiveRightRows) {
+  for (const auto buffers : {Buffers::cold, Buffers::rewritten}) {
+    auto request = small_request();
+    request.collectives = {Collective::all_reduce, Collective::all_gather, Collective::scatter,
+                           Collective::all_to_all};
+    request.algorithms = {"auto"};
+    request.buffers = buffers;
+    request.cold_bytes = 100'000;
+    request.iterations = 100;
+    const auto report = run_sweep(request);
+    EXPECT_TRUE(all_right(report));
+    for (const auto& series : report.series)
+      for (const auto& row : series.rows) EXPECT_GT(row.timings[0]->time, 0);
+    EXPECT_NE(run(request, Format::text).text.find(to_string(buffers)), std::string::npos);
+  }
+}
+
 TEST(RunBench, OneRankAndOnePlacementAreLegal) {
   auto request = small_request();
   request.algorithms = {"ring"};
@@ -149,7 +250,8 @@ TEST(RunBench, WhatDoesNotSupportTheRequestIsLeftOutOfAllButRefusedByName) {
   request.sizes = {.begin = 64, .end = 64, .factor = 2, .step = 0};
   request.iterations = 1;
   const auto printed = run(request, Format::table);
-  EXPECT_NE(printed.text.find("# skipped: never (3 ranks): never: not today\n"), std::string::npos)
+  EXPECT_NE(printed.text.find("# skipped: never (all_reduce, 3 ranks): never: not today\n"),
+            std::string::npos)
       << printed.text;
   request.algorithms = {"ring", "never"};
   EXPECT_THROW((void)run_sweep(request), Error);
@@ -186,9 +288,18 @@ TEST(Team, TheFirstErrorOfARankReachesTheCallerAndNobodyHangs) {
 }
 
 TEST(PlanFacts, AreThoseOfTheAlgorithm) {
-  const auto ring = plan_facts("ring", 4);
+  const auto facts = [](const char* spec, Collective collective) {
+    return plan_facts(spec, {.collective = collective, .ranks = 4, .root = 0, .in_place = false});
+  };
+  const auto ring = facts("ring", Collective::all_reduce);
   EXPECT_EQ(ring.steps, 6);
-  EXPECT_DOUBLE_EQ(ring.busiest_sent, 1.5);  // 2 (n - 1) / n
+  EXPECT_DOUBLE_EQ(ring.busiest_sent, 1.5);  // 2 (n - 1) / n of the message
+  for (const auto collective : {Collective::all_gather, Collective::reduce_scatter}) {
+    EXPECT_EQ(facts("ring", collective).steps, 3);
+    EXPECT_DOUBLE_EQ(facts("ring", collective).busiest_sent, 0.75);
+  }
+  EXPECT_DOUBLE_EQ(facts("pairwise", Collective::all_to_all).busiest_sent, 0.75);
+  EXPECT_DOUBLE_EQ(facts("linear", Collective::scatter).busiest_sent, 0.75);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "ringside/base/options.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/bench/nccl_tests_text.hpp"
 #include "ringside/tests/bench/nccl_rows.hpp"
@@ -84,7 +85,7 @@ TEST(NcclTestsText, ParametersAndDevicesStandWhereReadersLook) {
   const auto lines = split(header, '\n');
   EXPECT_EQ(lines[0], "# algorithm: ring");
   EXPECT_NE(lines[1].find("measured"), std::string_view::npos);
-  EXPECT_TRUE(lines[2].starts_with("# messages up to 48 B travel in the call itself")) << lines[2];
+  EXPECT_TRUE(lines[2].starts_with("# inputs of up to ")) << lines[2];
   EXPECT_EQ(lines[3], "# Collective test starting: all_reduce");
   EXPECT_EQ(
       lines[4],
@@ -98,6 +99,72 @@ TEST(NcclTestsText, ParametersAndDevicesStandWhereReadersLook) {
     if (!line.empty()) {
       EXPECT_EQ(line[0], '#') << line;
     }
+}
+
+TEST(NcclTestsText, RowsOfOtherCollectivesAreByteExact) {
+  Series series = four_ranks();
+  series.collective = Collective::all_gather;
+  Row one = row(128, timing(0.5, 0), timing(0.4, 0));
+  one.count = 8;
+  EXPECT_EQ(text_row(series, one),
+            "         128             8     float    none      -1     0.50    0.26    0.19       0 "
+            "    0.40    0.32    0.24       0\n");
+  series.collective = Collective::reduce;
+  series.root = 2;
+  EXPECT_EQ(text_row(series, one),
+            "         128             8     float     sum       2     0.50    0.26    0.26       0 "
+            "    0.40    0.32    0.32       0\n");
+  series.collective = Collective::all_to_all;
+  one.timings[1].reset();
+  EXPECT_EQ(text_row(series, one),
+            "         128             8     float    none      -1     0.50    0.26    0.19       0 "
+            "     N/A     N/A     N/A    N/A\n");
+  EXPECT_NE(text_header(report(), series).find("# Collective test starting: alltoall\n"),
+            std::string::npos);
+}
+
+TEST(NcclTestsText, WhatAutoRanStandsInACommentBehindTheRow) {
+  Series series = four_ranks();
+  series.label = "auto";
+  Row one = row(8, timing(1, 0), timing(1, 0));
+  one.timings[0]->spec = one.timings[1]->spec = "one_shot";
+  EXPECT_TRUE(text_row(series, one).ends_with("\n# auto ran one_shot\n"));
+  one.timings[1]->spec = "two_shot";
+  EXPECT_TRUE(
+      text_row(series, one).ends_with("\n# auto ran one_shot out of place, two_shot in place\n"));
+}
+
+TEST(NcclTestsText, TheHeaderSaysWhereTheRanksRunAndWhatTheBuffersAre) {
+  auto one = report();
+  one.machine.allowed_cores = 2;
+  one.request.buffers = Buffers::rewritten;
+  const auto header = text_header(one, four_ranks());
+  EXPECT_NE(header.find("pinned, rank r to core r mod 2; 4 ranks share 2 cores"), std::string::npos)
+      << header;
+  EXPECT_NE(header.find("# rewritten buffers:"), std::string::npos) << header;
+  one.request.pin = false;
+  one.machine.allowed_cores = 8;
+  EXPECT_NE(text_header(one, four_ranks()).find("(not pinned)"), std::string::npos);
+}
+
+TEST(NcclTestsText, TheRemarkAboutSmallMessagesGoesByTheInput) {
+  set_option("inline", "48");
+  auto one = report();
+  Series series = four_ranks();
+  const auto remarked = [&](Collective collective, std::uint64_t smallest) {
+    series.collective = collective;
+    one.request.sizes.begin = smallest;
+    return text_header(one, series).find("travel in the call") != std::string::npos;
+  };
+  EXPECT_TRUE(remarked(Collective::all_reduce, 48));
+  EXPECT_FALSE(remarked(Collective::all_reduce, 52));
+  EXPECT_TRUE(remarked(Collective::all_gather, 192));  // 48 bytes a rank
+  EXPECT_FALSE(remarked(Collective::all_gather, 256));
+  EXPECT_FALSE(remarked(Collective::reduce_scatter, 64));
+  EXPECT_FALSE(remarked(Collective::barrier, 0));
+  set_option("inline", "0");
+  EXPECT_FALSE(remarked(Collective::all_reduce, 0));
+  reset_option("inline");
 }
 
 TEST(NcclTestsText, TheFooterCountsChecksAndAveragesOverBothPlacements) {

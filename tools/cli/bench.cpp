@@ -250,8 +250,10 @@ void add_options(CLI::App& command, Arguments& a) {
   add("-e,--end", a.end, "SIZE", "Largest message (default: 64M)");
   add("-f,--factor", a.factor, "N", "Each size is N times the one before (default: 8)");
   add("-i,--step", a.step, "SIZE", "Each size is SIZE larger; -f wins, as in nccl-tests");
-  command.add_flag("--exact-counts", a.exact_counts,
-                   "Do not round a rank's block down to 16 bytes, as nccl-tests does");
+  command
+      .add_flag("--exact-counts", a.exact_counts,
+                "Do not round a rank's block down to 16 bytes, as nccl-tests does")
+      ->disable_flag_override();
   add("--buffers", a.buffers, "WORD",
       "What a call finds: warm (the same buffers; default), cold (others in every call; cold:SIZE "
       "moves through SIZE bytes a rank), rewritten (each rank has just written its input, "
@@ -279,8 +281,10 @@ void add_options(CLI::App& command, Arguments& a) {
                   fmt::join(bench::competitor_names(), ", ")));
   add("--format", a.format, "WORD",
       "text (nccl-tests' rows; default), table (default with --summary), json, csv");
-  command.add_flag("--summary", a.summary,
-                   "End with a paragraph: which algorithm won where, by how much, and why");
+  command
+      .add_flag("--summary", a.summary,
+                "End with a paragraph: which algorithm won where, by how much, and why")
+      ->disable_flag_override();
   add("--output", a.output, "FILE", "Write there, in one step at the end, not to standard output");
 }
 

@@ -116,6 +116,22 @@ std::string unexpected(const CLI::App& command, const std::string& word) {
                      did_you_mean(word, std::vector<std::string_view>(names.begin(), names.end())));
 }
 
+/// The parser's complaint about an option in our words; its own where we have none.
+std::string complaint(const CLI::App& command, const CLI::ParseError& error) {
+  const std::string text = error.what();
+  const std::string name = text.substr(0, text.find_first_of(": "));
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    if (text.ends_with("override")) return fmt::format("--{} takes no value", name);
+    if (!text.ends_with("missing")) return fmt::format("{} is there more than once", name);
+    const CLI::Option* option = command.get_option_no_throw(name);
+    const auto value = option == nullptr ? std::string() : option->get_type_name();
+    return fmt::format("{} needs a value{}{}", name, value.empty() ? "" : ": ", value);
+  }
+  if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr)
+    return fmt::format("{} and {} exclude each other", name, text.substr(text.rfind(' ') + 1));
+  return text;
+}
+
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const auto chosen = app.get_subcommands();
   if (!chosen.empty()) {
@@ -123,14 +139,14 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
     const auto words = command.remaining();
     const bool extras = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !words.empty();
     return fmt::format("{} (see ringside {} --help)",
-                       extras ? unexpected(command, words.front()) : error.what(),
+                       extras ? unexpected(command, words.front()) : complaint(command, error),
                        command.get_name());
   }
   std::vector<std::string_view> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
     names.emplace_back(command->get_name());
   const auto words = app.remaining();
-  if (words.empty()) return fmt::format("{} (see ringside --help)", error.what());
+  if (words.empty()) return fmt::format("{} (see ringside --help)", complaint(app, error));
   if (words.front().starts_with('-'))
     return fmt::format("there is no option {} (see ringside --help)", quote(words.front()));
   const auto guess = did_you_mean(words.front(), names);
