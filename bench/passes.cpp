@@ -23,6 +23,8 @@ Timing merge_timings(const std::vector<const Timing*>& passes) {
     const Timing& pass = *passes[i];
     merged.round_times.insert(merged.round_times.end(), pass.round_times.begin(),
                               pass.round_times.end());
+    merged.round_facts.insert(merged.round_facts.end(), pass.round_facts.begin(),
+                              pass.round_facts.end());
     merged.iterations += pass.iterations;
   }
   merged.time = median(merged.round_times);
@@ -52,10 +54,11 @@ Report merge_passes(std::vector<Report> passes) {
 }
 
 Report run_passes(const BenchRequest& request, const SweepListener& listener) {
-  const int passes = rounds_of(request);
+  const int passes = request.rounds;
   BenchRequest part = request;
   part.rounds = 1;
   part.time = request.time / static_cast<double>(passes);
+  part.spread = false;
   if (request.iterations) part.iterations = (*request.iterations + passes - 1) / passes;
 
   std::vector<Report> reports;

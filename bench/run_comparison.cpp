@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <functional>
 #include <map>
-#include <set>
+#include <utility>
 
 #include "ringside/base/error.hpp"
 #include "ringside/bench/statistics.hpp"
@@ -34,11 +34,11 @@ double probe_of(const RunRound& round) {
 }
 
 /// The placements of the cores that the probes of both runs tell apart.
-class Placements {
+class CorePlaces {
  public:
-  Placements(const Run& a, const Run& b) {
+  CorePlaces(const MeasuredRun& a, const MeasuredRun& b) {
     std::vector<double> probes;
-    for (const Run* run : {&a, &b})
+    for (const MeasuredRun* run : {&a, &b})
       for (const auto& row : run->rows)
         for (const auto& round : row.rounds)
           if (steady(round) && probe_of(round) > 0) probes.push_back(probe_of(round));
@@ -64,7 +64,7 @@ class Placements {
   std::vector<double> bounds_;
 };
 
-/// Logarithms of the rounds of a row in one placement of the cores, by the number of the round.
+/// Logarithms of the rounds of a row that can be compared, by the number of the round.
 using Rounds = std::map<std::size_t, double>;
 
 std::vector<double> values(const Rounds& rounds) {
@@ -73,9 +73,8 @@ std::vector<double> values(const Rounds& rounds) {
   return list;
 }
 
-/// How far the rounds of a row are apart: the median distance from their median.
-double spread(const Rounds& rounds) {
-  auto list = values(rounds);
+/// How far values are apart: the median distance from their median.
+double spread(std::vector<double> list) {
   const double middle = median(list);
   for (auto& value : list) value = std::abs(value - middle);
   return median(list);
@@ -97,12 +96,12 @@ struct Pair {
   [[nodiscard]] const RunRow& of(bool of_new) const { return of_new ? *new_row : *old_row; }
 };
 
-Rounds rounds_in(const Pair& pair, bool of_new, const Placements& placements, std::size_t place,
+Rounds rounds_in(const Pair& pair, bool of_new, const CorePlaces& places, std::size_t place,
                  const Normaliser& normaliser) {
   Rounds rounds;
   const auto& all = pair.of(of_new).rounds;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (!Placements::steady(all[i]) || placements.of(all[i]) != place) continue;
+    if (!CorePlaces::steady(all[i]) || places.of(all[i]) != place) continue;
     if (const auto log = normaliser.log(of_new, i))
       rounds[i] = std::log(all[i].microseconds) - *log;
   }
@@ -116,40 +115,54 @@ std::vector<Normaliser> normalisers_of(const Pair& pair) {
                     return probe > 0 ? std::optional(std::log(probe)) : std::nullopt;
                   }});
   for (const auto& [old_row, new_row] : pair.baselines)
-    list.push_back({old_row->key.algorithm,
-                    [o = old_row, n = new_row](bool of_new,
-                                               std::size_t round) -> std::optional<double> {
-                      const auto& rounds = (of_new ? n : o)->rounds;
-                      if (round >= rounds.size()) return std::nullopt;
-                      return std::log(rounds[round].microseconds);
-                    }});
+    list.push_back(
+        {old_row->key.algorithm,
+         [o = old_row, n = new_row](bool of_new, std::size_t round) -> std::optional<double> {
+           const auto& rounds = (of_new ? n : o)->rounds;
+           if (round >= rounds.size()) return std::nullopt;
+           return std::log(rounds[round].microseconds);
+         }});
   return list;
 }
 
-/// The rounds of a row that can be compared, divided by what makes them agree best.
+/// The rounds of a row in both runs, each above or below the middle of both runs with the cores
+/// placed likewise.
 struct Comparable {
   Rounds old_rounds, new_rounds;
   std::string normalised_by;
+  double apart = 0;  ///< how far the rounds of a run are apart
+
+  [[nodiscard]] std::size_t least() const { return std::min(old_rounds.size(), new_rounds.size()); }
 };
 
-std::optional<Comparable> comparable(const Pair& pair, const Placements& placements) {
+/// The rounds of all placements of the cores that both runs have seen often enough.
+std::optional<Comparable> divided_by(const Normaliser& normaliser, const Pair& pair,
+                                     const CorePlaces& places) {
+  Comparable all{.old_rounds = {}, .new_rounds = {}, .normalised_by = normaliser.name};
+  for (std::size_t place = 0; place < places.count(); ++place) {
+    auto old_rounds = rounds_in(pair, false, places, place, normaliser);
+    auto new_rounds = rounds_in(pair, true, places, place, normaliser);
+    if (std::min(old_rounds.size(), new_rounds.size()) < least_rounds) continue;
+    const double middle = (median(values(old_rounds)) + median(values(new_rounds))) / 2;
+    for (const auto& [round, value] : old_rounds) all.old_rounds[round] = value - middle;
+    for (const auto& [round, value] : new_rounds) all.new_rounds[round] = value - middle;
+  }
+  if (all.old_rounds.empty()) return std::nullopt;
+  all.apart = std::max(spread(values(all.old_rounds)), spread(values(all.new_rounds)));
+  return all;
+}
+
+/// Divided by what makes the rounds agree best.
+std::optional<Comparable> comparable(const Pair& pair, const CorePlaces& places) {
+  constexpr double must_pay = 0.9;  // dividing by something adds its noise
   std::optional<Comparable> best;
-  double least = std::numeric_limits<double>::infinity();
-  std::size_t most = 0;
-  for (std::size_t place = 0; place < placements.count(); ++place)
-    for (const auto& normaliser : normalisers_of(pair)) {
-      Comparable one{rounds_in(pair, false, placements, place, normaliser),
-                     rounds_in(pair, true, placements, place, normaliser), normaliser.name};
-      const std::size_t rounds = std::min(one.old_rounds.size(), one.new_rounds.size());
-      if (rounds < least_rounds || rounds < most) continue;
-      // Dividing by something adds its noise: it must pay clearly.
-      const double price = normaliser.name.empty() ? 1 : 1.1;
-      const double apart = price * std::max(spread(one.old_rounds), spread(one.new_rounds));
-      if (rounds == most && apart >= least) continue;
-      most = rounds;
-      least = apart;
+  for (const auto& normaliser : normalisers_of(pair)) {
+    auto one = divided_by(normaliser, pair, places);
+    if (!one) continue;
+    if (!best || one->least() > best->least() ||
+        (one->least() == best->least() && one->apart < must_pay * best->apart))
       best = std::move(one);
-    }
+  }
   return best;
 }
 
@@ -168,26 +181,24 @@ Ratio ratio_of(const std::vector<double>& old_logs, const std::vector<double>& n
           verdict_of(shift.interval, tolerance)};
 }
 
-/// By round, the median over rows of how far the row is above the middle of both runs.
+/// By round, the median over rows.
 std::vector<double> round_levels(const std::vector<Comparable>& rows, bool of_new) {
   std::map<std::size_t, std::vector<double>> levels;
-  for (const auto& row : rows) {
-    const double middle = (median(values(row.old_rounds)) + median(values(row.new_rounds))) / 2;
+  for (const auto& row : rows)
     for (const auto& [round, value] : of_new ? row.new_rounds : row.old_rounds)
-      levels[round].push_back(value - middle);
-  }
+      levels[round].push_back(value);
   std::vector<double> medians;
   for (const auto& [round, list] : levels) medians.push_back(median(list));
   return medians;
 }
 
-const RunRow* find_row(const Run& run, const RunKey& key) {
+const RunRow* find_row(const MeasuredRun& run, const RunKey& key) {
   const auto row = std::find_if(run.rows.begin(), run.rows.end(),
                                 [&](const RunRow& candidate) { return candidate.key == key; });
   return row == run.rows.end() ? nullptr : &*row;
 }
 
-std::vector<Pair> pairs_of(const Run& old_run, const Run& new_run) {
+std::vector<Pair> pairs_of(const MeasuredRun& old_run, const MeasuredRun& new_run) {
   std::vector<Pair> pairs;
   for (const auto& row : old_run.rows) {
     if (is_baseline(row.key)) continue;
@@ -207,10 +218,9 @@ std::vector<Pair> pairs_of(const Run& old_run, const Run& new_run) {
   return pairs;
 }
 
-std::size_t rows_without_baselines(const Run& run) {
-  return static_cast<std::size_t>(
-      std::count_if(run.rows.begin(), run.rows.end(),
-                    [](const RunRow& row) { return !is_baseline(row.key); }));
+std::size_t rows_without_baselines(const MeasuredRun& run) {
+  return static_cast<std::size_t>(std::count_if(
+      run.rows.begin(), run.rows.end(), [](const RunRow& row) { return !is_baseline(row.key); }));
 }
 
 }  // namespace
@@ -231,29 +241,28 @@ std::string_view to_string(Verdict verdict) {
 
 bool RunComparison::slower() const {
   return overall.verdict == Verdict::slower ||
-         std::any_of(rows.begin(), rows.end(), [](const RowComparison& row) {
-           return row.ratio.verdict == Verdict::slower;
-         });
+         std::any_of(rows.begin(), rows.end(),
+                     [](const RowComparison& row) { return row.ratio.verdict == Verdict::slower; });
 }
 
-RunComparison compare_runs(const Run& old_run, const Run& new_run, const ComparisonRules& rules) {
+RunComparison compare_runs(const MeasuredRun& old_run, const MeasuredRun& new_run,
+                           const ComparisonRules& rules) {
   const auto pairs = pairs_of(old_run, new_run);
   if (pairs.empty())
     throw Error(ErrorCode::bad_input,
                 fmt::format("{} and {} have no row in common", old_run.name, new_run.name));
   RunComparison result;
-  result.spread = old_run.spread && new_run.spread;
   result.only_old = rows_without_baselines(old_run) - pairs.size();
   result.only_new = rows_without_baselines(new_run) - pairs.size();
 
-  const Placements placements(old_run, new_run);
+  const CorePlaces core_places(old_run, new_run);
   const double of_row = rules.false_alarm / 2 / static_cast<double>(pairs.size());
   std::vector<Comparable> usable;
   for (const auto& pair : pairs) {
     RowComparison row{.key = pair.old_row->key, .ratio = {}, .normalised_by = {}};
-    if (auto rounds = comparable(pair, placements)) {
-      row.ratio = ratio_of(values(rounds->old_rounds), values(rounds->new_rounds), of_row,
-                           rules.tolerance);
+    if (auto rounds = comparable(pair, core_places)) {
+      row.ratio =
+          ratio_of(values(rounds->old_rounds), values(rounds->new_rounds), of_row, rules.tolerance);
       row.old_rounds = rounds->old_rounds.size();
       row.new_rounds = rounds->new_rounds.size();
       row.normalised_by = rounds->normalised_by;

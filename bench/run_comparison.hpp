@@ -46,16 +46,16 @@ struct RunRow {
   std::vector<RunRound> rounds;
 };
 
-struct Run {
+struct MeasuredRun {
   std::string name;  ///< of the file, or "now"
   std::string processor, commit, date;
-  bool spread = false;  ///< the rounds of a row were minutes apart
+  BenchRequest request;
   std::vector<RunRow> rows;
 };
 
-/// Reads what `ringside bench --format json` wrote. Throws Error(bad_input), one line that says
-/// where.
-[[nodiscard]] Run run_from_json(std::string_view text, const std::string& name);
+/// Reads what `ringside bench --spread --format json` wrote. Throws Error(bad_input), one line that
+/// says where; also for a run whose rounds are not spread.
+[[nodiscard]] MeasuredRun run_from_json(std::string_view text, const std::string& name);
 
 struct ComparisonRules {
   /// The probability of any false alarm, over all rows, if the runs differ by noise alone. Half of
@@ -85,22 +85,21 @@ struct RowComparison {
 };
 
 struct RunComparison {
-  std::vector<RowComparison> rows;  ///< in the order of the old run
+  std::vector<RowComparison> rows;         ///< in the order of the old run
   std::size_t only_old = 0, only_new = 0;  ///< rows that the other run lacks
-  Ratio overall;                    ///< of the median row
-  bool spread = true;               ///< both runs were; otherwise nothing is sure
+  Ratio overall;                           ///< of the median row
   [[nodiscard]] bool slower() const;
 };
 
 /// Compares. Throws Error(bad_input) if the runs have no row in common.
-[[nodiscard]] RunComparison compare_runs(const Run& old_run, const Run& new_run,
+[[nodiscard]] RunComparison compare_runs(const MeasuredRun& old_run, const MeasuredRun& new_run,
                                          const ComparisonRules& rules = {});
 
 /// For people: a line per row, then the ratio over all rows and the verdict.
-[[nodiscard]] std::string comparison_text(const Run& old_run, const Run& new_run,
+[[nodiscard]] std::string comparison_text(const MeasuredRun& old_run, const MeasuredRun& new_run,
                                           const RunComparison& comparison);
 /// The same for programs.
-[[nodiscard]] std::string comparison_json(const Run& old_run, const Run& new_run,
+[[nodiscard]] std::string comparison_json(const MeasuredRun& old_run, const MeasuredRun& new_run,
                                           const RunComparison& comparison);
 
 }  // namespace ringside::bench
