@@ -63,7 +63,7 @@ std::string summary_line(std::string_view what, std::vector<double> ratios) {
 
 }  // namespace
 
-std::vector<Regret> regrets_of(const Report& report, Collective collective) {
+std::vector<Regret> regrets_of(const Report& report) {
   std::vector<Regret> regrets;
   for (const auto& series : report.series) {
     if (series.label != automatic) continue;
@@ -74,7 +74,9 @@ std::vector<Regret> regrets_of(const Report& report, Collective collective) {
         const Timing* best = nullptr;
         std::string label;
         for (const auto& other : report.series) {
-          if (other.label == automatic || other.peer || other.ranks != series.ranks) continue;
+          if (other.label == automatic || other.peer || other.ranks != series.ranks ||
+              other.collective != series.collective)
+            continue;
           const Row* same = same_row(other, row);
           if (same == nullptr || !same->at(placement)) continue;
           if (best != nullptr && same->at(placement)->time >= best->time) continue;
@@ -83,7 +85,7 @@ std::vector<Regret> regrets_of(const Report& report, Collective collective) {
         }
         if (best == nullptr) continue;
         Regret regret = regret_against(*of_auto, *best);
-        regret.collective = collective;
+        regret.collective = series.collective;
         regret.ranks = series.ranks;
         regret.placement = placement;
         regret.bytes = row.bytes;
@@ -96,7 +98,7 @@ std::vector<Regret> regrets_of(const Report& report, Collective collective) {
 
 std::vector<Regret> measure_regret(const BenchRequest& request, const SweepListener& listener) {
   const auto sizes = sizes_of(request.sizes);
-  const auto collectives = std::vector{Collective::all_reduce};
+  const auto& collectives = request.collectives;
   std::vector<Regret> all;
   std::size_t done = 0;
   for (const Collective collective : collectives)
@@ -106,6 +108,7 @@ std::vector<Regret> measure_regret(const BenchRequest& request, const SweepListe
             done++, collectives.size() * request.ranks.size() * sizes.size(),
             fmt::format("{}, {} ranks, {}", to_string(collective), ranks, format_bytes(size)));
         BenchRequest one = request;
+        one.collectives = {collective};
         one.ranks = {ranks};
         one.sizes = {.begin = size, .end = size};
         one.check = false;
@@ -117,8 +120,7 @@ std::vector<Regret> measure_regret(const BenchRequest& request, const SweepListe
         one.algorithms.emplace_back(automatic);
         one.rounds = std::max(request.rounds, least_final_rounds);
         one.time = request.time;
-        for (auto& regret : regrets_of(run_sweep(one), collective))
-          all.push_back(std::move(regret));
+        for (auto& regret : regrets_of(run_sweep(one))) all.push_back(std::move(regret));
       }
   return all;
 }

@@ -28,7 +28,7 @@ struct Regret {
 };
 
 /// What a report with a series `auto` says; none for rows that auto was not measured in.
-[[nodiscard]] std::vector<Regret> regrets_of(const Report& report, Collective collective);
+[[nodiscard]] std::vector<Regret> regrets_of(const Report& report);
 
 /// Measures: at each size all algorithms with their variants (or those of the request) in short,
 /// then the fastest of them and auto again, side by side and for the request's time. So it is not

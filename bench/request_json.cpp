@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "ringside/base/error.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/collectives/spec.hpp"
 
@@ -35,11 +36,18 @@ std::vector<T> read_names(const JsonValue& list, Parse parse) {
   return values;
 }
 
-std::vector<std::string> read_texts(const JsonValue& list) {
+std::vector<std::string> read_specs(const JsonValue& list) {
   (void)list.size(0, most_items);
-  std::vector<std::string> texts;
-  for (const auto& item : list.items()) texts.push_back(item.text());
-  return texts;
+  std::vector<std::string> specs;
+  for (const auto& item : list.items()) {
+    try {
+      (void)parse_spec(item.text());
+    } catch (const Error& error) {
+      item.fail(error.what());
+    }
+    specs.push_back(item.text());
+  }
+  return specs;
 }
 
 std::uint64_t size_of_value(const JsonValue& value) {
@@ -55,12 +63,15 @@ Seconds read_time(const JsonValue& value) {
 }  // namespace
 
 Json request_to_json(const BenchRequest& request) {
-  return {{"algorithms", request.algorithms},
+  return {{"collectives", names(request.collectives)},
+          {"algorithms", request.algorithms},
           {"ranks", request.ranks},
+          {"root", request.root},
           {"begin", request.sizes.begin},
           {"end", request.sizes.end},
           {"factor", request.sizes.factor},
           {"step", request.sizes.step},
+          {"exact_counts", request.exact_counts},
           {"types", names(request.types)},
           {"ops", names(request.ops)},
           {"out_of_place", request.measured[0]},
@@ -72,22 +83,24 @@ Json request_to_json(const BenchRequest& request) {
           {"spread", request.spread},
           {"check", request.check},
           {"pin", request.pin},
-          {"compare", request.compare},
-          {"rewritten", request.rewritten},
-          {"watch", request.watch}};
+          {"buffers", to_string(request.buffers)},
+          {"cold_bytes", request.cold_bytes ? Json(*request.cold_bytes) : Json(nullptr)}};
 }
 
 BenchRequest request_from_json(const JsonValue& value) {
-  value.only({"algorithms", "ranks",  "begin",   "end",          "factor",
-              "step",       "types",  "ops",     "out_of_place", "in_place",
-              "iterations", "time_s", "warmup",  "rounds",       "spread",
-              "check",      "pin",    "compare", "rewritten",    "watch"});
+  value.only({"collectives", "algorithms", "ranks",        "root",      "begin",  "end",
+              "factor",      "step",       "exact_counts", "types",     "ops",    "out_of_place",
+              "in_place",    "iterations", "time_s",       "warmup",    "rounds", "spread",
+              "check",       "pin",        "buffers",      "cold_bytes"});
   BenchRequest request;
-  request.algorithms = read_texts(value["algorithms"]);
+  request.collectives = read_names<Collective>(value["collectives"], parse_collective);
+  request.algorithms = read_specs(value["algorithms"]);
   (void)value["ranks"].size(1, most_items);
   request.ranks.clear();
   for (const auto& item : value["ranks"].items())
     request.ranks.push_back(static_cast<int>(item.integer(1, most_ranks)));
+  request.root = static_cast<int>(value["root"].integer(0, most_ranks - 1));
+  request.exact_counts = value["exact_counts"].boolean();
   request.sizes = {.begin = size_of_value(value["begin"]),
                    .end = size_of_value(value["end"]),
                    .factor = size_of_value(value["factor"]),
@@ -104,9 +117,8 @@ BenchRequest request_from_json(const JsonValue& value) {
   request.spread = value["spread"].boolean();
   request.check = value["check"].boolean();
   request.pin = value["pin"].boolean();
-  request.compare = read_texts(value["compare"]);
-  request.rewritten = value["rewritten"].boolean();
-  request.watch = value["watch"].boolean();
+  request.buffers = all_buffers.at(value["buffers"].choice({"warm", "cold", "rewritten"}));
+  if (!value["cold_bytes"].is_null()) request.cold_bytes = size_of_value(value["cold_bytes"]);
   return request;
 }
 

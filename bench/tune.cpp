@@ -16,6 +16,7 @@
 #include "ringside/bench/intervals.hpp"
 #include "ringside/bench/statistics.hpp"
 #include "ringside/bench/sweep.hpp"
+#include "ringside/bench/volume.hpp"
 #include "ringside/collectives/algorithm.hpp"
 #include "ringside/collectives/layout.hpp"
 
@@ -49,16 +50,12 @@ std::vector<std::string> variants(const AlgorithmInfo& info, bool sliced) {
   return specs;
 }
 
-bool in_placement(Collective collective, bool in_place) {
-  return !in_place || collective != Collective::all_to_all;
-}
-
 /// The hash of the plan in both placements, or nothing for what cannot serve them.
 std::optional<std::uint64_t> plan_hash(const std::string& spec, Collective collective, int ranks) {
   std::uint64_t hash = 0;
   try {
     for (const bool in_place : {false, true})
-      if (in_placement(collective, in_place))
+      if (!in_place || can_be_in_place(collective))
         hash = hash * 31 + make_plan(spec, {collective, ranks, 0, in_place}).hash();
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::bad_input) throw;
@@ -89,6 +86,7 @@ class Tuner {
         plain_(candidates(false)) {}
 
   void measure(std::uint64_t size) {
+    if (volume_of(collective_, ranks_, ElementType::float32, size, true).count == 0) return;
     std::vector<std::string> specs;
     for (const auto& spec : size < least_sliced ? plain_ : candidates_)
       if (given_up_.find(spec) == given_up_.end()) specs.push_back(spec);
@@ -151,13 +149,15 @@ class Tuner {
   [[nodiscard]] Report sweep(std::uint64_t size, const std::vector<std::string>& specs, int rounds,
                              double share) {
     BenchRequest request;
+    request.collectives = {collective_};
     request.algorithms = specs;
     request.ranks = {ranks_};
     request.sizes = {.begin = size, .end = size};
-    request.measured = {true, in_placement(collective_, true)};
+    request.measured = {true, can_be_in_place(collective_)};
     const auto blocks = static_cast<double>(specs.size()) * (request.measured[1] ? 2 : 1);
     request.time = per_size_ * share / blocks;
     request.rounds = rounds;
+    request.exact_counts = true;
     request.check = false;  // nothing runs that is not proven
     request.pin = request_.pin;
     Report report = run_sweep(request);
@@ -174,7 +174,7 @@ class Tuner {
       return {trials_of(report, bytes, {Placement::out_of_place}),
               trials_of(report, bytes, {Placement::in_place})};
     std::vector<Placement> wanted = {Placement::out_of_place};
-    if (in_placement(collective_, true)) wanted.push_back(Placement::in_place);
+    if (can_be_in_place(collective_)) wanted.push_back(Placement::in_place);
     return {trials_of(report, bytes, wanted)};
   }
 
