@@ -19,9 +19,6 @@ namespace {
 /// placements worse (measured: 20 to 28 ns, 53 to 62 ns, 255 to 290 ns).
 constexpr double same_placement = 1.5;
 
-/// A round is left out if others took more than this of the processor time.
-constexpr double most_foreign = 0.3;
-
 /// Fewer rounds of a row than this, and it is not compared.
 constexpr std::size_t least_rounds = 3;
 
@@ -51,7 +48,7 @@ class CorePlaces {
   /// Whether the cores stayed where they were, as far as the probes tell.
   [[nodiscard]] static bool steady(const RunRound& round) {
     const auto [low, high] = std::minmax(round.probe_before_ns, round.probe_after_ns);
-    return high <= low * same_placement && round.foreign_cpu <= most_foreign;
+    return high <= low * same_placement;
   }
 
   [[nodiscard]] std::size_t of(const RunRound& round) const {

@@ -38,7 +38,6 @@ struct RunKey {
 struct RunRound {
   double microseconds = 0;
   double probe_before_ns = 0, probe_after_ns = 0;  ///< between the cores; 0: not probed
-  double foreign_cpu = 0;  ///< processor time of others, over that of the ranks
 };
 
 struct RunRow {

@@ -36,11 +36,6 @@ std::vector<RunRound> read_rounds(const JsonValue& timing) {
       rounds[i].probe_after_ns = pair[1].number();
     }
   }
-  if (const auto foreign = timing.find("round_foreign_cpu")) {
-    (void)foreign->size(rounds.size(), rounds.size());
-    const auto items = foreign->items();
-    for (std::size_t i = 0; i < rounds.size(); ++i) rounds[i].foreign_cpu = items[i].number();
-  }
   return rounds;
 }
 

@@ -192,7 +192,7 @@ TEST(CompareRuns, AMachineThatIsSlowerInOneRunIsDividedOut) {
     baseline.key.algorithm = "baseline:loop";
     for (std::size_t i = 0; i < 12; ++i) {
       const double now = machine * std::exp(std::normal_distribution<double>(0, 0.3)(random));
-      baseline.rounds.push_back({5 * now, 55, 55, 0});
+      baseline.rounds.push_back({5 * now, 55, 55});
       for (auto& row : run.rows) row.rounds[i].microseconds *= now;
     }
     run.rows.push_back(std::move(baseline));
