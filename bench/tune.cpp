@@ -90,6 +90,7 @@ class Tuner {
     std::vector<std::string> specs;
     for (const auto& spec : size < least_sliced ? plain_ : candidates_)
       if (given_up_.find(spec) == given_up_.end()) specs.push_back(spec);
+    if (specs.empty()) return;
     const Report trial = sweep(size, specs, trial_rounds, trial_share);
     if (trial.series.empty() || trial.series.front().rows.empty()) return;
     const auto first = compare(trial);
@@ -135,8 +136,11 @@ class Tuner {
   [[nodiscard]] std::vector<std::string> candidates(bool sliced) const {
     if (request_.algorithms.empty()) return tuning_candidates(collective_, ranks_, sliced);
     std::vector<std::string> specs;
-    for (const auto& spec : request_.algorithms)
-      specs.push_back(PlanStream(parse_spec(spec), {collective_, ranks_, 0, false}).spec());
+    for (const auto& spec : request_.algorithms) try {
+        specs.push_back(PlanStream(parse_spec(spec), {collective_, ranks_, 0, false}).spec());
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::unsupported) throw;  // it is for another collective
+      }
     return specs;
   }
 
@@ -354,6 +358,9 @@ TuningTable tune(const TuneRequest& request,
       for (auto& row : tuner.rows(machine.allowed_cores)) table.rows.push_back(std::move(row));
       table.origin.date = tuner.date();
     }
+  if (table.rows.empty())
+    throw Error(ErrorCode::unsupported,
+                "none of the algorithms named serves any of the collectives and ranks");
   table.origin.machine = fmt::format("{}, {} of {} cores, {} kernels", machine.processor,
                                      machine.allowed_cores, machine.cores, machine.kernels);
   table.origin.commit = machine.source_commit;

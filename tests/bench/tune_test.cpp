@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "ringside/base/error.hpp"
 #include "ringside/collectives/algorithm.hpp"
 #include "ringside/collectives/selector/choice.hpp"
 
@@ -123,6 +124,23 @@ TEST(Candidates, EveryAlgorithmOfTheCollectiveIsThereOnceAndDiffersFromTheOthers
   for (const auto wanted : {"two_shot", "two_shot:transfer=push", "one_shot:transfer=push",
                             "ring:slices=4", "chain:slices=16"})
     EXPECT_NE(std::find(four.begin(), four.end(), wanted), four.end()) << wanted;
+}
+
+TEST(Tune, AlgorithmsOfOtherCollectivesAreLeftOut) {
+  TuneRequest request;
+  request.collectives = {Collective::broadcast, Collective::all_gather};
+  request.ranks = {2};
+  request.sizes = {.begin = 64, .end = 64};
+  request.time = Seconds{0.02};
+  request.algorithms = {"bruck"};
+  const auto silent = [](std::size_t, std::size_t, const std::string&) {};
+  const TuningTable table = tune(request, silent);
+  ASSERT_EQ(table.rows.size(), 1U);
+  EXPECT_EQ(table.rows[0].collective, Collective::all_gather);
+  request.collectives = {Collective::broadcast};
+  EXPECT_THROW((void)tune(request, silent), Error);
+  request.algorithms = {"burck"};
+  EXPECT_THROW((void)tune(request, silent), Error);
 }
 
 TEST(Tune, MakesATableThatReadsBackAndAnswers) {
