@@ -86,6 +86,9 @@ inline constexpr auto option_table = std::to_array<OptionDefinition>({
      "spec string of the algorithm used where a call names none, such as ring:slices=8"},
     {"plugins", OptionType::text, "",
      "shared objects with algorithms (ringside_algorithm.h), as paths separated by ':'"},
+    {"tuning", OptionType::text, "",
+     "file of measured choices that algorithm auto looks up, made by ringside bench --tune; empty: "
+     "the table that comes with the library"},
     {"progress", OptionType::choice, "auto",
      "progress line of long work on standard error; auto: on a terminal only", "auto|always|never"},
 });

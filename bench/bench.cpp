@@ -3,6 +3,7 @@
 
 #include "ringside/bench/json_report.hpp"
 #include "ringside/bench/nccl_tests_text.hpp"
+#include "ringside/bench/passes.hpp"
 #include "ringside/bench/progress.hpp"
 #include "ringside/bench/summary.hpp"
 #include "ringside/bench/sweep.hpp"
@@ -67,7 +68,8 @@ int run_bench(const BenchRequest& request, const Output& output) {
         print(streams ? text_footer(report.series[i]) : text_block(report, report.series[i]));
     };
 
-  const Report report = run_sweep(request, listener);
+  const Report report =
+      request.spread ? run_passes(request, listener) : run_sweep(request, listener);
   switch (output.format) {
     case Format::json:
       print(json_report(report, output.summary));

@@ -8,6 +8,7 @@
 
 #include "ringside/base/json_write.hpp"
 #include "ringside/bench/comparison.hpp"
+#include "ringside/bench/request_json.hpp"
 #include "ringside/bench/summary.hpp"
 
 namespace ringside::bench {
@@ -202,6 +203,7 @@ std::string json_report(const Report& report, bool with_summary) {
                {"start_time", report.start_time},
                {"machine", machine(report.machine)},
                {"config", config(report)},
+               {"request", request_to_json(report.request)},
                {"algorithms", algorithms(report)},
                {"results", results(report)},
                {"skipped", std::move(skipped)},

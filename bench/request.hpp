@@ -62,6 +62,8 @@ struct BenchRequest {
   std::optional<std::uint64_t> cold_bytes = std::nullopt;
   int warmup = 1;  ///< untimed calls before the first round
   int rounds = 5;  ///< blocks of calls that the time or the calls are spread over
+  /// One round of everything, then the next: to be compared with another run (passes.hpp).
+  bool spread = false;
   bool check = true;
   bool watch = true;  ///< note in every round where the cores are and who else uses them
   /// Rank r on core r mod cores, ours and the peers' alike: the system may otherwise leave two

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: MIT
-/// What `auto` means on the host executor until a measured table says better.
+/// The text of the tuning table that comes with the library, host_default.json.
 #pragma once
-
-#include <cstddef>
-#include <string>
-
-#include "ringside/collectives/request.hpp"
 
 namespace ringside {
 
-/// A spec string for a request on ranks that share memory. Pure.
-[[nodiscard]] std::string default_host_spec(const Request& request, std::size_t bytes);
+extern const char* const host_default_json;
 
 }  // namespace ringside

@@ -7,10 +7,13 @@
 
 #include <CLI/App.hpp>
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <system_error>
@@ -23,6 +26,7 @@
 #include "ringside/bench/competitors.hpp"
 #include "ringside/bench/interruption.hpp"
 #include "ringside/collectives/spec.hpp"
+#include "ringside/tools/cli/bench_modes.hpp"
 #include "ringside/tools/cli/commands.hpp"
 
 namespace ringside::cli {
@@ -40,8 +44,23 @@ struct Arguments {
   std::string pin = "yes", buffers = "warm";
   std::string op = "sum", type = "float", placement = "both", time = "50ms", timeout;
   std::string format, output, backend = "host", compare;
-  bool summary = false, exact_counts = false;
+  std::string tune, tune_time = "5m", against;
+  bool summary = false, exact_counts = false, spread = false, regret = false;
 };
+
+/// The long names of all options.
+constexpr auto option_names = std::to_array<std::string_view>(
+    {"collective", "algorithm", "ranks",   "threads",      "ngpus",   "root",       "begin",
+     "end",        "factor",    "step",    "exact-counts", "buffers", "iterations", "time",
+     "rounds",     "warmup",    "check",   "op",           "type",    "placement",  "pin",
+     "timeout",    "backend",   "compare", "against",      "spread",  "tune",       "tune-time",
+     "regret",     "format",    "summary", "output"});
+
+/// Whether the command line has an option, by its long name without dashes.
+using Given = std::function<bool(std::string_view name)>;
+
+/// `--compare` takes the names of peers, or the file of an earlier run.
+bool is_run_file(const std::string& compared) { return compared.ends_with(".json"); }
 
 [[noreturn]] void reject(std::string_view option, std::string_view expected,
                          std::string_view text) {
@@ -174,12 +193,19 @@ BenchRequest read_request(const Arguments& arguments, bool factor_given) {
   if (!pin) reject("--pin", "yes or no", arguments.pin);
   request.pin = *pin;
   if (!arguments.timeout.empty()) request.timeout = read_duration("--timeout", arguments.timeout);
-  if (!arguments.compare.empty()) request.compare = bench::parse_competitors(arguments.compare);
-  request.compare_what_is_here = arguments.compare == "all";
+  request.spread = arguments.spread;
+  if (!arguments.compare.empty() && !is_run_file(arguments.compare)) {
+    request.compare = bench::parse_competitors(arguments.compare);
+    request.compare_what_is_here = arguments.compare == "all";
+  }
   return request;
 }
 
 Format read_format(const Arguments& arguments) {
+  if (arguments.spread && arguments.format.empty()) return Format::json;
+  if (arguments.spread && arguments.format != "json" && arguments.format != "csv")
+    throw Error(ErrorCode::bad_input,
+                "--spread: rows come all at once; choose --format json or csv");
   if (arguments.format.empty()) return arguments.summary ? Format::table : Format::text;
   if (arguments.format == "table") return Format::table;
   if (arguments.format == "json") return Format::json;
@@ -209,10 +235,88 @@ void check_writable(const std::string& path) {
   if (::access(written.c_str(), W_OK) != 0) refuse(errno);
 }
 
-int run(const Arguments& arguments, bool factor_given) {
+/// The table of choices: sizes, ranks and collectives where the command line says some.
+bench::TuneRequest read_tune_request(const Arguments& arguments, const BenchRequest& request,
+                                     const Given& given) {
+  bench::TuneRequest tune;
+  if (given("collective")) tune.collectives = request.collectives;
+  if (given("ranks") || given("threads")) tune.ranks = request.ranks;
+  if (given("begin")) tune.sizes.begin = request.sizes.begin;
+  if (given("end")) tune.sizes.end = request.sizes.end;
+  if (given("factor")) tune.sizes.factor = request.sizes.factor;
+  tune.algorithms = request.algorithms;
+  tune.pin = request.pin;
+  tune.time = read_duration("--tune-time", arguments.tune_time);
+  return tune;
+}
+
+/// The modes that are no sweep with rows. Returns the exit code, or nothing for a sweep.
+std::optional<int> run_mode(const Arguments& arguments, const BenchRequest& request,
+                            const Given& given) {
+  const bool compares = is_run_file(arguments.compare);
+  if (!arguments.against.empty() && !compares)
+    throw Error(ErrorCode::bad_input, "--against: needs --compare OLD.json");
+  const std::string to = arguments.output.empty() ? "-" : arguments.output;
+  if (!arguments.tune.empty()) {
+    if (arguments.tune != "-") check_writable(arguments.tune);
+    run_tune(read_tune_request(arguments, request, given), arguments.tune);
+    return 0;
+  }
+  if (arguments.regret) {
+    if (to != "-") check_writable(to);
+    run_regret(request, to);
+    return 0;
+  }
+  if (!compares) return std::nullopt;
+  if (!arguments.format.empty() && arguments.format != "text" && arguments.format != "json")
+    reject("--format", "text or json", arguments.format);
+  if (to != "-") check_writable(to);
+  return run_comparison({.old_run = arguments.compare,
+                         .new_run = arguments.against,
+                         .timeout = request.timeout,
+                         .json = arguments.format == "json",
+                         .output = to});
+}
+
+/// What has no meaning beside --tune, --regret or --compare OLD.json is refused: it would be
+/// ignored.
+void check_mode(const Arguments& arguments, const Given& given) {
+  struct Mode {
+    const char* name;
+    bool asked;
+    std::set<std::string_view> also;
+  };
+  const std::vector<Mode> modes = {
+      {"--tune",
+       !arguments.tune.empty(),
+       {"tune", "tune-time", "collective", "algorithm", "ranks", "threads", "begin", "end",
+        "factor", "pin", "backend"}},
+      {"--regret",
+       arguments.regret,
+       {"regret", "collective", "algorithm",    "ranks",   "threads", "root",   "begin",  "end",
+        "factor", "step",       "exact-counts", "buffers", "time",    "rounds", "warmup", "op",
+        "type",   "placement",  "pin",          "timeout", "backend", "output"}},
+      {"--compare FILE",
+       is_run_file(arguments.compare),
+       {"compare", "against", "timeout", "format", "output", "backend"}},
+  };
+  for (const auto& mode : modes) {
+    if (!mode.asked) continue;
+    for (const std::string_view name : option_names)
+      if (given(name) && !mode.also.contains(name))
+        throw Error(ErrorCode::bad_input,
+                    fmt::format("--{} has no meaning beside {}", name, mode.name));
+  }
+  if (given("tune-time") && arguments.tune.empty())
+    throw Error(ErrorCode::bad_input, "--tune-time: needs --tune");
+}
+
+int run(const Arguments& arguments, bool factor_given, const Given& given) {
+  check_mode(arguments, given);
   const auto request = read_request(arguments, factor_given);
   warn_of_unknown_variables();
   bench::clean_up_on_signals();
+  if (const auto exit_code = run_mode(arguments, request, given)) return *exit_code;
   bench::Output output;
   output.format = read_format(arguments);
   output.summary = arguments.summary;
@@ -275,10 +379,21 @@ void add_options(CLI::App& command, Arguments& a) {
   add("--pin", a.pin, "yes|no", "Keep every rank on one core, rank mod cores (default: yes)");
   add("--timeout", a.timeout, "TIME", "Longest wait for a rank (default: the option timeout)");
   add("--backend", a.backend, "NAME", "What runs the plans (default and so far only: host)");
-  add("--compare", a.compare, "NAME[,NAME...]",
+  add("--compare", a.compare, "NAME[,NAME...]|OLD.json",
       fmt::format("Measure others in the same rounds and print the ratios: {} (all libraries that "
-                  "are here)",
+                  "are here). Or the file of an earlier run (--spread): measure the same now and "
+                  "say what differs beyond the noise; exit code 1 if something is slower",
                   fmt::join(bench::competitor_names(), ", ")));
+  add("--against", a.against, "NEW.json", "Compare OLD.json with this run and measure nothing");
+  command.add_flag("--spread", a.spread,
+                   "Go through everything once a round, so that the run can be compared with a "
+                   "later one (--compare); better with --rounds 10 or more");
+  add("--tune", a.tune, "FILE",
+      "Measure what auto should take (default: all collectives on 2, 4 and 8 ranks) and write the "
+      "table there, for the option tuning; - is standard output");
+  add("--tune-time", a.tune_time, "TIME", "About how long that takes in all (default: 5m)");
+  command.add_flag("--regret", a.regret,
+                   "Measure auto against the fastest algorithm at every size");
   add("--format", a.format, "WORD",
       "text (nccl-tests' rows; default), table (default with --summary), json, csv");
   command
@@ -300,7 +415,9 @@ void add_bench_command(CLI::App& app, int& exit_code) {
       "median of --rounds blocks. Sizes, counts and bandwidths are nccl-tests'. Exit code 1 if an "
       "element is wrong.");
   command->callback([command, arguments, &exit_code] {
-    exit_code = run(*arguments, command->count("--factor") > 0);
+    exit_code = run(*arguments, command->count("--factor") > 0, [&](std::string_view name) {
+      return command->count(fmt::format("--{}", name)) > 0;
+    });
   });
 }
 

@@ -16,11 +16,12 @@
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/text.hpp"
+#include "ringside/base/threads.hpp"
 #include "ringside/collectives/algorithm.hpp"
 #include "ringside/collectives/lower.hpp"
 #include "ringside/collectives/plan_io.hpp"
 #include "ringside/collectives/plugin/plan_file.hpp"
-#include "ringside/collectives/selector/host_default.hpp"
+#include "ringside/collectives/selector/choice.hpp"
 #include "ringside/tools/cli/commands.hpp"
 #include "ringside/tools/cli/plan_report.hpp"
 
@@ -83,10 +84,11 @@ Plan plan_from_spec(const Arguments& arguments, const Wanted& wanted) {
                         .ranks = *wanted.ranks,
                         .root = wanted.root.value_or(0),
                         .in_place = arguments.in_place};
-  const std::string spec =
-      arguments.plan == "auto"
-          ? default_host_spec(request, size_in_bytes("--bytes", arguments.bytes))
-          : arguments.plan;
+  const std::string spec = arguments.plan == "auto"
+                               ? choose(*tuning_in_use(), {"host", allowed_cpu_count()}, request,
+                                        size_in_bytes("--bytes", arguments.bytes))
+                                     .spec
+                               : arguments.plan;
   PlanStream stream(parse_spec(spec), request);
   Plan plan(request, stream.shape(), stream.spec());
   while (const Op* op = stream.next()) {

@@ -14,7 +14,7 @@
 #include "ringside/base/text.hpp"
 #include "ringside/base/threads.hpp"
 #include "ringside/collectives/reduction/fold.hpp"
-#include "ringside/collectives/selector/host_default.hpp"
+#include "ringside/collectives/selector/choice.hpp"
 
 namespace ringside::host {
 namespace {
@@ -61,7 +61,9 @@ void HostCommunicator::run(const Call& call) {
 std::string HostCommunicator::spec_for(const Request& request, std::size_t bytes,
                                        const CallOptions& options) const {
   const std::string& spec = asked_spec(options);
-  return spec == "auto" ? default_host_spec(request, bytes) : spec;
+  if (spec != "auto") return spec;
+  const Job& job = shared_->job();
+  return choose(job.tuning(), {"host", job.cores()}, request, bytes).spec;
 }
 
 void HostCommunicator::abort(const std::string& why) {

@@ -6,12 +6,14 @@
 
 #include "ringside/base/threads.hpp"
 #include "ringside/collectives/executors/host/shared.hpp"
+#include "ringside/collectives/selector/choice.hpp"
 
 namespace ringside::host {
 
 Job::Job(int ranks)
     : threads_(ranks),
       cores_(allowed_cpu_count()),
+      tuning_(tuning_in_use()),
       with_a_core_each_(WaitPolicy::for_threads(1)),
       crowded_(WaitPolicy::for_threads(std::numeric_limits<int>::max())),
       ranks_(static_cast<std::size_t>(ranks)) {}

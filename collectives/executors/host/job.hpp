@@ -11,6 +11,7 @@
 
 #include "ringside/base/error.hpp"
 #include "ringside/collectives/executors/host/waiting.hpp"
+#include "ringside/collectives/selector/tuning.hpp"
 
 namespace ringside::host {
 
@@ -19,6 +20,7 @@ class Shared;
 /// The ranks of one World::run and all the communicators that they have. Thread-safe.
 class Job {
  public:
+  /// Throws Error for an option `tuning` that names no usable table.
   explicit Job(int ranks);
 
   /// A communicator that is to learn when ranks end; those that have ended already it learns now.
@@ -27,6 +29,11 @@ class Job {
   /// A rank of the job has ended, with an error or without: it is gone in all communicators that it
   /// belongs to, and those fail if there is an error.
   void ended(int rank, const std::optional<Error>& why);
+
+  /// What `auto` looks up, and for how many cores: the same for all ranks, or they would choose
+  /// differently.
+  [[nodiscard]] const TuningTable& tuning() const { return *tuning_; }
+  [[nodiscard]] int cores() const { return cores_; }
 
   /// So many threads more (or fewer) want a core: communication threads that have work. One
   /// without work sleeps and is not counted.
@@ -49,6 +56,7 @@ class Job {
 
   std::atomic<int> threads_;
   int cores_;
+  std::shared_ptr<const TuningTable> tuning_;
   WaitPolicy with_a_core_each_, crowded_;
   std::mutex mutex_;
   std::vector<Rank> ranks_;

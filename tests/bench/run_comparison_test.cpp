@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT
+/// Comparing two runs, on synthetic noise as wild as that of a virtual machine: equal programs are
+/// found equal, slower ones slower, and the confidence is what it claims to be.
+#include "ringside/bench/run_comparison.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "ringside/base/error.hpp"
+#include "ringside/bench/intervals.hpp"
+#include "ringside/bench/json_report.hpp"
+#include "ringside/bench/passes.hpp"
+
+namespace ringside::bench::tests {
+namespace {
+
+TEST(MedianInterval, EnclosesTheMedianAsOftenAsItSays) {
+  std::mt19937 random(1);
+  std::exponential_distribution<double> draw(1);
+  const double truth = std::log(2.0);
+  for (const std::size_t n : {9U, 15U, 40U}) {
+    int enclosed = 0;
+    for (int trial = 0; trial < 2000; ++trial) {
+      std::vector<double> samples(n);
+      for (auto& sample : samples) sample = draw(random);
+      enclosed += median_interval(samples, 0.9).contains(truth) ? 1 : 0;
+    }
+    EXPECT_GE(enclosed, 1780) << n;  // 0.89: three standard deviations below 0.9
+    EXPECT_LE(enclosed, 1990) << n << ": not wider than need be";
+  }
+}
+
+TEST(MedianInterval, OfFewSamplesIsAllOfThem) {
+  const std::vector<double> samples = {3, 1, 2};
+  EXPECT_EQ(median_interval(samples, 0.99).low, 1);
+  EXPECT_EQ(median_interval(samples, 0.99).high, 3);
+}
+
+TEST(MannWhitney, TailsAreThoseOfTheTables) {
+  EXPECT_DOUBLE_EQ(mann_whitney_tail(1, 1, 0), 0.5);
+  EXPECT_NEAR(mann_whitney_tail(5, 5, 0), 1.0 / 252, 1e-15);
+  EXPECT_NEAR(mann_whitney_tail(5, 5, 2), 4.0 / 252, 1e-15);  // 1, 1, 2 orders
+  EXPECT_NEAR(mann_whitney_tail(3, 4, 1), 2.0 / 35, 1e-15);
+  EXPECT_NEAR(mann_whitney_tail(10, 10, 23), 0.0216, 5e-4);  // critical value at 5 %, two-sided: 23
+  EXPECT_NEAR(mann_whitney_tail(8, 9, 72), 1, 1e-12);
+}
+
+TEST(ShiftBetween, FindsAShiftAndKnowsHowSurelyItDoes) {
+  std::mt19937 random(2);
+  std::cauchy_distribution<double> draw(0, 1);  // no mean, no variance
+  int enclosed = 0;
+  for (int trial = 0; trial < 1000; ++trial) {
+    std::vector<double> first(10), second(12);
+    for (auto& x : first) x = draw(random);
+    for (auto& x : second) x = draw(random) + 5;
+    enclosed += shift_between(first, second, 0.95).interval.contains(5) ? 1 : 0;
+  }
+  EXPECT_GE(enclosed, 930);
+  EXPECT_LE(enclosed, 985);
+  const std::vector<double> two = {1, 2};
+  EXPECT_TRUE(std::isinf(shift_between(two, two, 0.95).interval.high)) << "too few to say";
+  EXPECT_DOUBLE_EQ(shift_between(two, two, 0.95).estimate, 0);
+}
+
+/// A machine whose cores move, whose neighbours come and go, and which is another one in each run.
+class Simulation {
+ public:
+  explicit Simulation(unsigned seed) : random_(seed) {}
+
+  struct Settings {
+    std::size_t rows = 30;
+    std::size_t rounds = 12;
+    double factor = 1;  ///< of the program's time
+    bool probed = true;
+    std::vector<double> placements = {1, 4.5};  ///< of the cores: factors of latency
+    double only_row = -1;                       ///< the factor is this row's alone
+  };
+
+  MeasuredRun run(const Settings& settings) {
+    MeasuredRun run{.name = "simulated",
+                    .processor = "p",
+                    .commit = "c",
+                    .date = "d",
+                    .request = {},
+                    .rows = {}};
+    const double offset = normal(0.005);  // of the run: what its rounds share
+    std::vector<double> of_round;
+    std::vector<double> places;
+    for (std::size_t i = 0; i < settings.rounds; ++i) {
+      of_round.push_back(normal(0.03));  // of the minute
+      places.push_back(settings.placements[random_() % settings.placements.size()]);
+    }
+    for (std::size_t r = 0; r < settings.rows; ++r) {
+      RunRow row;
+      row.key.algorithm = "a" + std::to_string(r);
+      for (std::size_t i = 0; i < settings.rounds; ++i) {
+        const double place = random_() % 8 == 0 ? settings.placements[0] : places[i];
+        const bool slowed = settings.only_row < 0 || settings.only_row == static_cast<double>(r);
+        double log = std::log(10 * place * (slowed ? settings.factor : 1)) + offset + of_round[i] +
+                     normal(0.04);
+        if (random_() % 12 == 0) log += 1;  // a neighbour took the core
+        const double probe = settings.probed ? 55 * place : 0;
+        row.rounds.push_back({.microseconds = std::exp(log),
+                              .probe_before_ns = probe * std::exp(normal(0.02)),
+                              .probe_after_ns = probe * std::exp(normal(0.02))});
+      }
+      run.rows.push_back(std::move(row));
+    }
+    return run;
+  }
+
+ private:
+  double normal(double deviation) {
+    return std::normal_distribution<double>(0, deviation)(random_);
+  }
+  std::mt19937 random_;
+};
+
+TEST(CompareRuns, TheSameProgramIsFoundTheSame) {
+  Simulation simulation(3);
+  int alarms = 0;
+  for (int trial = 0; trial < 100; ++trial) {
+    const auto comparison = compare_runs(simulation.run({}), simulation.run({}));
+    alarms += comparison.slower() || comparison.overall.verdict == Verdict::faster ? 1 : 0;
+  }
+  EXPECT_LE(alarms, 2);
+}
+
+TEST(CompareRuns, AProgramSlowedByTenPercentIsFoundSlower) {
+  Simulation simulation(4);
+  int found = 0;
+  for (int trial = 0; trial < 100; ++trial) {
+    const auto comparison = compare_runs(simulation.run({}), simulation.run({.factor = 1.1}));
+    found += comparison.slower() ? 1 : 0;
+    EXPECT_NEAR(comparison.overall.estimate, 1.1, 0.08);
+  }
+  EXPECT_GE(found, 90);
+}
+
+TEST(CompareRuns, AFasterProgramIsFoundFasterAndIsNoFinding) {
+  Simulation simulation(5);
+  const auto comparison = compare_runs(simulation.run({.factor = 1.3}), simulation.run({}));
+  EXPECT_EQ(comparison.overall.verdict, Verdict::faster);
+  EXPECT_FALSE(comparison.slower());
+}
+
+TEST(CompareRuns, ASingleSlowRowIsFoundAndNoOther) {
+  Simulation simulation(6);
+  const auto comparison = compare_runs(
+      simulation.run({.rounds = 24}), simulation.run({.rounds = 24, .factor = 1.6, .only_row = 7}));
+  for (std::size_t i = 0; i < comparison.rows.size(); ++i)
+    EXPECT_EQ(comparison.rows[i].ratio.verdict, i == 7 ? Verdict::slower : Verdict::same) << i;
+  EXPECT_EQ(comparison.overall.verdict, Verdict::same);
+  EXPECT_TRUE(comparison.slower());
+}
+
+TEST(CompareRuns, CoresThatLieOtherwiseAreNoSlowerProgram) {
+  Simulation simulation(7);
+  const MeasuredRun near = simulation.run({.placements = {1, 1, 1, 4.5}});
+  const MeasuredRun far = simulation.run({.placements = {1, 4.5, 4.5, 4.5}});
+  EXPECT_FALSE(compare_runs(near, far).slower());
+  const auto never =
+      compare_runs(simulation.run({.placements = {1}}), simulation.run({.placements = {4.5}}));
+  EXPECT_EQ(never.overall.verdict, Verdict::unknown);
+  EXPECT_FALSE(never.slower());
+}
+
+TEST(CompareRuns, RoundsInWhichTheCoresMovedAreLeftOut) {
+  Simulation simulation(8);
+  MeasuredRun old_run = simulation.run({.rows = 1, .placements = {1}});
+  MeasuredRun new_run = old_run;
+  for (std::size_t i = 0; i < 4; ++i) {
+    new_run.rows[0].rounds[i].microseconds *= 100;
+    new_run.rows[0].rounds[i].probe_after_ns *= 4.5;
+  }
+  const auto comparison = compare_runs(old_run, new_run);
+  EXPECT_EQ(comparison.rows[0].old_rounds, 12U);
+  EXPECT_EQ(comparison.rows[0].new_rounds, 8U);
+  EXPECT_NEAR(comparison.rows[0].ratio.estimate, 1, 0.1);
+}
+
+TEST(CompareRuns, AMachineThatIsSlowerInOneRunIsDividedOut) {
+  Simulation simulation(9);
+  std::mt19937 random(9);
+  const auto with_baseline = [&](double machine) {
+    MeasuredRun run = simulation.run({.rows = 10, .placements = {1}});
+    RunRow baseline;
+    baseline.key.algorithm = "baseline:loop";
+    for (std::size_t i = 0; i < 12; ++i) {
+      const double now = machine * std::exp(std::normal_distribution<double>(0, 0.3)(random));
+      baseline.rounds.push_back({5 * now, 55, 55});
+      for (auto& row : run.rows) row.rounds[i].microseconds *= now;
+    }
+    run.rows.push_back(std::move(baseline));
+    return run;
+  };
+  const auto comparison = compare_runs(with_baseline(1), with_baseline(1.5));
+  EXPECT_EQ(comparison.overall.verdict, Verdict::same);
+  EXPECT_NEAR(comparison.overall.estimate, 1, 0.05);
+  ASSERT_EQ(comparison.rows.size(), 10U) << "a baseline is no row";
+  EXPECT_EQ(comparison.rows[0].normalised_by, "baseline:loop");
+}
+
+TEST(CompareRuns, TooFewRoundsSayNothing) {
+  Simulation simulation(10);
+  const auto comparison =
+      compare_runs(simulation.run({.rounds = 3, .placements = {1}}),
+                   simulation.run({.rounds = 3, .factor = 3, .placements = {1}}));
+  EXPECT_FALSE(comparison.slower());
+  EXPECT_NE(comparison_text({}, {}, comparison).find("too few rounds"), std::string::npos);
+}
+
+TEST(CompareRuns, RowsThatOneRunLacksAreCounted) {
+  Simulation simulation(11);
+  const auto comparison = compare_runs(simulation.run({.rows = 5}), simulation.run({.rows = 8}));
+  EXPECT_EQ(comparison.rows.size(), 5U);
+  EXPECT_EQ(comparison.only_old, 0U);
+  EXPECT_EQ(comparison.only_new, 3U);
+  MeasuredRun other = simulation.run({.rows = 5});
+  for (auto& row : other.rows) row.key.ranks = 77;
+  EXPECT_THROW((void)compare_runs(simulation.run({.rows = 5}), other), Error);
+}
+
+// --- runs as files -------------------------------------------------------------------------------
+
+BenchRequest quick_request() {
+  BenchRequest request;
+  request.algorithms = {"two_shot", "ring"};
+  request.sizes = {.begin = 8, .end = 1024, .factor = 128};
+  request.time = Seconds{0.004};
+  request.rounds = 4;
+  request.spread = true;
+  return request;
+}
+
+std::string refusal_of(const std::string& text) {
+  try {
+    (void)run_from_json(text, "old.json");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::bad_input);
+    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+    return error.what();
+  }
+  return "nothing refused";
+}
+
+TEST(RunFile, ReadsWhatWasWrittenAndWhatToMeasureAgain) {
+  const Report report = run_passes(quick_request());
+  const MeasuredRun run = run_from_json(json_report(report, false), "old.json");
+  EXPECT_EQ(run.request.algorithms, report.request.algorithms);
+  EXPECT_EQ(run.request.rounds, 4);
+  EXPECT_EQ(run.request.sizes.end, 1024U);
+  EXPECT_TRUE(run.request.spread);
+  ASSERT_EQ(run.rows.size(), 8U) << "2 algorithms, 2 sizes, 2 placements";
+  for (const auto& row : run.rows) EXPECT_EQ(row.rounds.size(), 4U);
+  const auto& timing = report.series[0].rows[0].timings[0];
+  EXPECT_EQ(run.rows[0].rounds[2].microseconds, timing->round_times[2]);
+  EXPECT_TRUE(timing->check) << "checked once";
+  const auto comparison = compare_runs(run, run);
+  EXPECT_EQ(comparison.only_old + comparison.only_new, 0U);
+}
+
+TEST(RunFile, RefusesWhatIsNoRunAndSaysWhy) {
+  const std::string text = json_report(run_passes(quick_request()), false);
+  const auto damaged = [&](const std::string& piece, const std::string& by) {
+    std::string copy = text;
+    const auto place = copy.find(piece);
+    EXPECT_NE(place, std::string::npos) << piece;
+    return copy.replace(place, piece.size(), by);
+  };
+  EXPECT_NE(refusal_of("{}").find("no run of ringside bench"), std::string::npos);
+  EXPECT_NE(refusal_of("{").find("old.json"), std::string::npos);
+  EXPECT_NE(refusal_of(damaged("\"ringside_bench\": 1", "\"ringside_bench\": 9")).find("version 9"),
+            std::string::npos);
+  EXPECT_NE(refusal_of(damaged("\"spread\": true", "\"spread\": false")).find("--spread"),
+            std::string::npos);
+  EXPECT_NE(refusal_of(damaged("\"warmup\": 1", "\"warmup\": -1")).find("$.request.warmup"),
+            std::string::npos);
+  EXPECT_NE(
+      refusal_of(damaged("\"round_times_us\": [", "\"round_times_us\": [-1,")).find("$.results[0]"),
+      std::string::npos);
+}
+
+}  // namespace
+}  // namespace ringside::bench::tests

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#include "ringside/tools/cli/bench_modes.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "ringside/base/file.hpp"
+#include "ringside/bench/json_report.hpp"
+#include "ringside/bench/passes.hpp"
+#include "ringside/bench/progress.hpp"
+#include "ringside/bench/regret.hpp"
+#include "ringside/bench/run_comparison.hpp"
+#include "ringside/tools/cli/commands.hpp"
+
+namespace ringside::cli {
+namespace {
+
+/// To a file in one step, or to standard output.
+void write_text(const std::string& path, const std::string& text) {
+  if (path != "-") return write_file(path, text);
+  print(text);
+  flush();
+}
+
+bench::SweepListener shown_on(bench::Progress& progress) {
+  bench::SweepListener listener;
+  listener.progress = [&](std::size_t done, std::size_t total, const std::string& what) {
+    progress.show(done, total, what);
+  };
+  return listener;
+}
+
+}  // namespace
+
+void run_tune(const bench::TuneRequest& request, const std::string& output) {
+  fmt::print(stderr, "ringside: tuning takes {}\n", bench::tuning_estimate(request));
+  bench::Progress progress;
+  const TuningTable table = bench::tune(request, shown_on(progress).progress);
+  progress.erase();
+  write_text(output, tuning_to_json(table));
+}
+
+void run_regret(const bench::BenchRequest& request, const std::string& output) {
+  bench::Progress progress;
+  const auto regrets = bench::measure_regret(request, shown_on(progress));
+  progress.erase();
+  write_text(output, bench::regret_table(regrets));
+}
+
+int run_comparison(const ComparisonRequest& request) {
+  const auto old_run = bench::run_from_json(read_file(request.old_run), request.old_run);
+  bool right = true;
+  bench::MeasuredRun new_run;
+  if (request.new_run.empty()) {
+    auto measured = old_run.request;
+    measured.timeout = request.timeout;
+    bench::Progress progress;
+    const auto report = bench::run_passes(measured, shown_on(progress));
+    progress.erase();
+    right = bench::all_right(report);
+    new_run = bench::run_from_json(bench::json_report(report, false), "now");
+  } else {
+    new_run = bench::run_from_json(read_file(request.new_run), request.new_run);
+  }
+  const auto comparison = bench::compare_runs(old_run, new_run);
+  auto text = request.json ? bench::comparison_json(old_run, new_run, comparison)
+                           : bench::comparison_text(old_run, new_run, comparison);
+  if (!right && !request.json) text += "WRONG RESULTS in the new run\n";
+  write_text(request.output, text);
+  return right && !comparison.slower() ? 0 : 1;
+}
+
+}  // namespace ringside::cli
