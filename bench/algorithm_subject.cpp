@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstring>
 
-#include "ringside/bench/block_timer.hpp"
+#include "ringside/bench/timed_call.hpp"
 #include "ringside/bench/volume.hpp"
 #include "ringside/collectives/algorithm.hpp"
 #include "ringside/collectives/cost.hpp"
@@ -48,69 +48,6 @@ std::uint64_t reference_elements(const Plan& plan, std::uint64_t count) {
 std::size_t message_blocks(const Request& request) {
   return has_block_per_rank(request.collective) ? static_cast<std::size_t>(request.ranks) : 1;
 }
-
-/// One rank's call of a cell, to be made over and over.
-class TimedCall {
- public:
-  TimedCall(Stage& stage, Communicator& communicator, const Cell& cell, const Block& block,
-            const CallOptions& options)
-      : stage_(stage),
-        communicator_(communicator),
-        options_(options),
-        placement_(cell.placement),
-        element_(size_of(cell.type)),
-        moves_(block.buffers == Buffers::cold),
-        count_(cell.count),
-        shape_(call_shape(stage.request(cell.placement), communicator.rank(), cell.count)),
-        turn_(stage.turns(communicator.rank())),
-        one_(bits_of_one(cell.type)) {
-    arguments_ = {.collective = cell.collective,
-                  .input = nullptr,
-                  .output = nullptr,
-                  .blocks = {},
-                  .type = cell.type,
-                  .op = cell.op,
-                  .root = cell.root};
-    if (cell.collective != Collective::barrier) arguments_.blocks = {&count_, 1};
-    place();
-  }
-  TimedCall(const TimedCall&) = delete;
-  TimedCall& operator=(const TimedCall&) = delete;
-
-  void operator()() {
-    if (moves_) place();
-    communicator_.submit(arguments_, options_);
-  }
-
-  /// What comes before a call with rewritten inputs.
-  void prepare() {
-    fill_with(input_, shape_.input, &one_, element_);
-    meet();
-  }
-  void meet() { communicator_.submit(Arguments{.collective = Collective::barrier}, options_); }
-
- private:
-  void place() {
-    const auto memory =
-        stage_.memory(communicator_.rank(), placement_, shape_, element_, moves_ ? turn_++ : 0);
-    input_ = memory.input;
-    arguments_.input = memory.input;
-    arguments_.output = memory.output;
-  }
-
-  Stage& stage_;
-  Communicator& communicator_;
-  const CallOptions& options_;
-  Placement placement_;
-  std::size_t element_;
-  bool moves_;
-  std::size_t count_;
-  CallShape shape_;
-  std::uint64_t& turn_;
-  std::uint64_t one_;
-  std::byte* input_ = nullptr;
-  Arguments arguments_;
-};
 
 }  // namespace
 
@@ -203,28 +140,9 @@ void AlgorithmSubject::invoke(Communicator& communicator, const Arguments& argum
 }
 
 BlockTimes AlgorithmSubject::time(const Cell& cell, const Block& block) {
-  std::vector<std::vector<double>> ends(static_cast<std::size_t>(stage_.team().size()));
-  const CallOptions options = call_options();
-  BlockLimit limit(block);
-  stage_.team().each([&](Communicator& communicator) {
-    const int rank = communicator.rank();
-    const auto goes_on = [&](std::int64_t done, Seconds elapsed) {
-      return limit.goes_on(rank, done, elapsed);
-    };
-    TimedCall call(stage_, communicator, cell, block, options);
-    const bool rewritten = block.buffers == Buffers::rewritten;
-    for (int i = 0; i < block.lead_in; ++i) {
-      if (rewritten) call.prepare();
-      call();
-    }
-    if (block.lead_in == 0) call.meet();
-    ends[static_cast<std::size_t>(rank)] =
-        rewritten ? time_prepared_calls(
-                        block, [&] { call.prepare(); }, [&] { call(); }, goes_on)
-                  : time_calls(
-                        block, [&] { call(); }, goes_on);
-  });
-  return block_times(ends, block);
+  return time_on(stage_, cell, block, call_options(),
+                 [](Communicator& communicator, const Arguments& arguments,
+                    const CallOptions& options) { communicator.submit(arguments, options); });
 }
 
 std::optional<CheckOutcome> AlgorithmSubject::check(const Cell& cell) {

@@ -57,21 +57,25 @@ template <class Prepare, class Call, class GoesOn = AllSamples>
 }
 
 /// Says on all ranks alike when a block has run long enough: rank 0 names the last sample, before
-/// it enters it. Nobody can be beyond it: a call is over only when all ranks have entered it.
+/// it enters it. Nobody can be beyond it: a call of a collective is over only when all ranks have
+/// entered it, so they are one call ahead at most.
 class BlockLimit {
  public:
-  explicit BlockLimit(const Block& block) : block_(block), last_(block.samples) {}
+  /// `ahead`: calls that a rank can be ahead of rank 0.
+  explicit BlockLimit(const Block& block, std::int64_t ahead = 1)
+      : block_(block), ahead_(ahead), last_(block.samples) {}
 
   /// For time_calls, with the number of the asking rank.
   [[nodiscard]] bool goes_on(int rank, std::int64_t done, Seconds elapsed) {
     if (rank == 0 && block_.limit && elapsed > *block_.limit &&
-        done + 1 < last_.load(std::memory_order_relaxed))
-      last_.store(done + 1, std::memory_order_release);
+        done + ahead_ < last_.load(std::memory_order_relaxed))
+      last_.store(done + ahead_, std::memory_order_release);
     return done < last_.load(std::memory_order_acquire);
   }
 
  private:
   const Block& block_;
+  std::int64_t ahead_;
   std::atomic<std::int64_t> last_;
 };
 

@@ -17,7 +17,7 @@ namespace ringside::bench {
 /// One size, type, operator and placement of a collective at one number of ranks, of all series
 /// that measured it.
 struct Contest {
-  Collective collective = Collective::all_reduce;
+  Operation collective = Collective::all_reduce;
   int root = 0;
   int ranks = 1;
   Placement placement = Placement::out_of_place;

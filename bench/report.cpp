@@ -11,11 +11,12 @@
 namespace ringside::bench {
 namespace {
 
-/// Bytes of the longest input of a rank in the smallest message measured. (A barrier has none, and
-/// no plan either.)
-std::uint64_t longest_input(Collective collective, int ranks, ElementType type,
+/// Bytes of the longest input of a rank in the smallest message measured. (A barrier and messages
+/// have no plan to bypass.)
+std::uint64_t longest_input(Operation collective, int ranks, ElementType type,
                             const BenchRequest& request) {
-  if (collective == Collective::barrier) return std::numeric_limits<std::uint64_t>::max();
+  if (is_barrier(collective) || collective.is_sendrecv())
+    return std::numeric_limits<std::uint64_t>::max();
   const auto volume = volume_of(collective, ranks, type, request.sizes.begin, request.exact_counts);
   const bool one_block = collective == Collective::all_gather || collective == Collective::gather;
   return one_block ? volume.count * size_of(type) : volume.bytes;

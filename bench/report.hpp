@@ -74,7 +74,7 @@ struct PlanFacts {
 
 /// One algorithm, or one library that we compare with, at one collective and number of ranks.
 struct Series {
-  Collective collective = Collective::all_reduce;
+  Operation collective = Collective::all_reduce;
   int root = 0;
   std::string label;  ///< spec string, or the library's name
   bool peer = false;
@@ -90,7 +90,7 @@ struct Skipped {
   std::string label;
   int ranks = 1;
   std::string reason;
-  Collective collective = Collective::all_reduce;
+  Operation collective = Collective::all_reduce;
 };
 
 struct Report {

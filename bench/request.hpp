@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "ringside/base/clock.hpp"
+#include "ringside/bench/operation.hpp"
 #include "ringside/bench/sizes.hpp"
 #include "ringside/collectives/reduction/types.hpp"
-#include "ringside/collectives/request.hpp"
 
 namespace ringside::bench {
 
@@ -42,7 +42,7 @@ inline constexpr std::array all_buffers = {Buffers::warm, Buffers::cold, Buffers
 }
 
 struct BenchRequest {
-  std::vector<Collective> collectives = {Collective::all_reduce};
+  std::vector<Operation> collectives = {Collective::all_reduce};
   /// Spec strings; empty: every registered algorithm that supports the request.
   std::vector<std::string> algorithms = {};
   std::vector<int> ranks = {2};

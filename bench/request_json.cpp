@@ -93,7 +93,7 @@ BenchRequest request_from_json(const JsonValue& value) {
               "in_place",    "iterations", "time_s",       "warmup",    "rounds", "spread",
               "check",       "pin",        "buffers",      "cold_bytes"});
   BenchRequest request;
-  request.collectives = read_names<Collective>(value["collectives"], parse_collective);
+  request.collectives = read_names<Operation>(value["collectives"], parse_operation);
   request.algorithms = read_specs(value["algorithms"]);
   (void)value["ranks"].size(1, most_items);
   request.ranks.clear();

@@ -14,7 +14,7 @@ namespace ringside::bench {
 
 /// The call to be timed.
 struct Cell {
-  Collective collective = Collective::all_reduce;
+  Operation collective = Collective::all_reduce;
   ElementType type = ElementType::float32;
   ReduceOp op = ReduceOp::sum;
   std::uint64_t count = 0;  ///< elements of a block (volume.hpp)

@@ -159,7 +159,7 @@ std::string reason(const Series& winner, const std::vector<const Series*>& rival
                      join(bad, " and "));
 }
 
-std::string about_group(Collective collective, int ranks, const std::vector<Contest>& contests,
+std::string about_group(Operation collective, int ranks, const std::vector<Contest>& contests,
                         const std::vector<const Series*>& rivals, int cores) {
   const auto all = standings(contests);
   std::string text = fmt::format("{} with {} ranks: ", to_string(collective), ranks);

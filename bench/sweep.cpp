@@ -13,6 +13,7 @@
 #include "ringside/bench/algorithm_subject.hpp"
 #include "ringside/bench/competitors.hpp"
 #include "ringside/bench/measure.hpp"
+#include "ringside/bench/message_subject.hpp"
 #include "ringside/collectives/algorithm.hpp"
 
 namespace ringside::bench {
@@ -29,15 +30,16 @@ bool measures(const BenchRequest& request, Placement placement) {
 }
 
 /// The sizes of a sweep; a barrier has none, and is measured once.
-std::vector<std::uint64_t> sizes_for(const BenchRequest& request, Collective collective) {
-  if (collective == Collective::barrier) return {0};
+std::vector<std::uint64_t> sizes_for(const BenchRequest& request, Operation operation) {
+  if (is_barrier(operation)) return {0};
   return sizes_of(request.sizes);
 }
 
-Request request_for(const BenchRequest& request, Collective collective, int ranks) {
-  return {.collective = collective,
+/// Of sendrecv: an all_reduce, whose buffers are as long.
+Request request_for(const BenchRequest& request, Operation operation, int ranks) {
+  return {.collective = operation.is_sendrecv() ? Collective::all_reduce : Collective(operation),
           .ranks = ranks,
-          .root = has_root(collective) ? request.root : 0,
+          .root = has_root(operation) ? request.root : 0,
           .in_place = false};
 }
 
@@ -79,10 +81,15 @@ std::optional<Error> refusal_in_all(const BenchRequest& request, const std::stri
 /// The algorithms to measure. Those that are left out are noted: by `all`, and of those named the
 /// ones that serve other collectives of the sweep.
 std::vector<std::unique_ptr<Subject>> make_subjects(const BenchRequest& request, Stage& stage,
+                                                    Operation operation,
                                                     std::vector<Skipped>& skipped) {
   const Request what = stage.request(Placement::out_of_place);
   std::vector<std::unique_ptr<Subject>> subjects;
-  if (what.collective == Collective::barrier) {
+  if (operation.is_sendrecv()) {
+    subjects.push_back(std::make_unique<MessageSubject>(stage));
+    return subjects;
+  }
+  if (is_barrier(operation)) {
     subjects.push_back(std::make_unique<AlgorithmSubject>(stage, "auto"));
     return subjects;
   }
@@ -114,7 +121,7 @@ void check_algorithms(const BenchRequest& request) {
       std::optional<Error> first;
       bool served = false;
       for (const auto collective : request.collectives) {
-        if (collective == Collective::barrier) continue;
+        if (is_barrier(collective) || collective.is_sendrecv()) continue;
         auto why = refusal_in_all(request, spec, request_for(request, collective, ranks));
         served = served || !why;
         if (why && !first) first = std::move(why);
@@ -148,22 +155,25 @@ struct Cells {
 /// One collective at one number of ranks.
 class Group {
  public:
-  Group(Report& report, const Request& what, Cells& cells, const SweepListener& listener)
+  Group(Report& report, Operation operation, const Request& what, Cells& cells,
+        const SweepListener& listener)
       : report_(report),
         request_(report.request),
+        operation_(operation),
         what_(what),
         cells_(cells),
-        sizes_(sizes_for(request_, what.collective)),
+        sizes_(sizes_for(request_, operation)),
         listener_(listener),
         stage_(what, sizes_.back(), request_),
-        subjects_(make_subjects(request_, stage_, report.skipped)),
+        subjects_(make_subjects(request_, stage_, operation, report.skipped)),
         first_(report.series.size()),
         watch_(request_.watch) {
-    for (auto& competitor : make_competitors(request_, stage_, report.skipped))
-      subjects_.push_back(std::move(competitor));
+    if (!operation.is_sendrecv())
+      for (auto& competitor : make_competitors(request_, stage_, report.skipped))
+        subjects_.push_back(std::move(competitor));
     for (const auto& subject : subjects_) {
       report_.series.push_back(subject->describe());
-      report_.series.back().collective = what.collective;
+      report_.series.back().collective = operation;
       report_.series.back().root = what.root;
     }
   }
@@ -172,32 +182,32 @@ class Group {
   void run() {
     if (subjects_.empty()) return;
     const std::vector<ReduceOp> no_operator = {ReduceOp::sum};
-    const bool barrier = what_.collective == Collective::barrier;
+    const bool barrier = is_barrier(operation_);
     for (const auto type : barrier ? std::vector{request_.types.front()} : request_.types)
-      for (const auto op : reduces(what_.collective) ? request_.ops : no_operator)
+      for (const auto op : reduces(operation_) ? request_.ops : no_operator)
         for (const auto size : sizes_) measure_size(type, op, size);
     listener_.group(report_, first_);
   }
 
   /// Sizes times placements, of all types and operators.
-  [[nodiscard]] static std::size_t cells(const BenchRequest& request, const Request& what) {
+  [[nodiscard]] static std::size_t cells(const BenchRequest& request, Operation operation) {
     std::size_t placed = 0;
     for (const auto placement : placements)
-      if (measured(request, what.collective, placement)) ++placed;
-    if (what.collective == Collective::barrier) return placed;
-    const std::size_t ops = reduces(what.collective) ? request.ops.size() : 1;
+      if (measured(request, operation, placement)) ++placed;
+    if (is_barrier(operation)) return placed;
+    const std::size_t ops = reduces(operation) ? request.ops.size() : 1;
     return placed * sizes_of(request.sizes).size() * request.types.size() * ops;
   }
 
  private:
-  static bool measured(const BenchRequest& request, Collective collective, Placement placement) {
+  static bool measured(const BenchRequest& request, Operation operation, Placement placement) {
     return measures(request, placement) &&
-           (placement == Placement::out_of_place || can_be_in_place(collective));
+           (placement == Placement::out_of_place || can_be_in_place(operation));
   }
 
   /// A row of every series.
   void measure_size(ElementType type, ReduceOp op, std::uint64_t size) {
-    const auto volume = volume_of(what_.collective, what_.ranks, type, size, request_.exact_counts);
+    const auto volume = volume_of(operation_, what_.ranks, type, size, request_.exact_counts);
     std::vector<Row> rows(subjects_.size(), Row{.type = type,
                                                 .op = op,
                                                 .asked = size,
@@ -206,8 +216,8 @@ class Group {
                                                 .timings = {}});
     std::vector<bool> taken(subjects_.size(), false);
     for (const auto placement : placements) {
-      if (!measured(request_, what_.collective, placement)) continue;
-      const Cell cell{.collective = what_.collective,
+      if (!measured(request_, operation_, placement)) continue;
+      const Cell cell{.collective = operation_,
                       .type = type,
                       .op = op,
                       .count = volume.count,
@@ -222,8 +232,8 @@ class Group {
           able.push_back(subjects_[i].get()), places.push_back(i);
       }
       listener_.progress(cells_.done++, cells_.total,
-                         fmt::format("{}, {} ranks, {}, {}", to_string(what_.collective),
-                                     what_.ranks, format_bytes(size), to_string(placement)));
+                         fmt::format("{}, {} ranks, {}, {}", to_string(operation_), what_.ranks,
+                                     format_bytes(size), to_string(placement)));
       stage_.fill_with_ones(type, volume.count);
       auto timings = measure(able, cell, request_, watch_);
       for (std::size_t i = 0; i < places.size(); ++i) {
@@ -241,7 +251,7 @@ class Group {
   }
 
   void note_refusal(std::size_t subject, const std::string& why) {
-    const Skipped note{report_.series[first_ + subject].label, what_.ranks, why, what_.collective};
+    const Skipped note{report_.series[first_ + subject].label, what_.ranks, why, operation_};
     for (const auto& earlier : report_.skipped)
       if (earlier.label == note.label && earlier.ranks == note.ranks &&
           earlier.collective == note.collective && earlier.reason == note.reason)
@@ -251,6 +261,7 @@ class Group {
 
   Report& report_;
   const BenchRequest& request_;
+  Operation operation_;
   Request what_;
   Cells& cells_;
   std::vector<std::uint64_t> sizes_;
@@ -272,6 +283,7 @@ Report run_sweep(const BenchRequest& request, const SweepListener& listener) {
   check_request(request);
 
   struct Planned {
+    Operation operation;
     Request what;
     std::size_t cells;
   };
@@ -279,16 +291,15 @@ Report run_sweep(const BenchRequest& request, const SweepListener& listener) {
   Cells cells;
   for (const auto collective : request.collectives)
     for (const int ranks : request.ranks) {
-      const Request what = request_for(request, collective, ranks);
-      groups.push_back({what, Group::cells(request, what)});
+      groups.push_back(
+          {collective, request_for(request, collective, ranks), Group::cells(request, collective)});
       cells.total += groups.back().cells;
     }
   for (const auto& group : groups) {
     if (group.cells > 0)
-      Group(report, group.what, cells, listener).run();
+      Group(report, group.operation, group.what, cells, listener).run();
     else
-      report.skipped.push_back(
-          {"all", group.what.ranks, "it cannot be in place", group.what.collective});
+      report.skipped.push_back({"all", group.what.ranks, "it cannot be in place", group.operation});
   }
   report.end_time = utc_now();
   return report;

@@ -4,13 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include "ringside/base/error.hpp"
+
 namespace ringside::bench {
 namespace {
 
 constexpr auto float32 = ElementType::float32;
 
 struct Counted {
-  Collective collective;
+  Operation collective;
   std::uint64_t count, bytes;
 };
 
@@ -26,6 +28,7 @@ TEST(Volume, TheSizeIsThatOfTheLongerBufferAndTheCountThatOfABlock) {
            {Collective::scatter, 60, 960},
            {Collective::all_to_all, 60, 960},
            {Collective::barrier, 0, 0},
+           {Operation::sendrecv(), 250, 1000},
        }) {
     const auto volume = volume_of(collective, 4, float32, 1000, false);
     EXPECT_EQ(volume.count, count) << to_string(collective);
@@ -59,6 +62,7 @@ TEST(Volume, BusFactorsAreThoseOfNcclTests) {
                                 Collective::all_to_all, Collective::gather, Collective::scatter})
     EXPECT_DOUBLE_EQ(bus_factor(collective, 4), 0.75) << to_string(collective);
   EXPECT_DOUBLE_EQ(bus_factor(Collective::broadcast, 4), 1.0);
+  EXPECT_DOUBLE_EQ(bus_factor(Operation::sendrecv(), 4), 1.0);
   EXPECT_DOUBLE_EQ(bus_factor(Collective::reduce, 4), 1.0);
 }
 
@@ -67,7 +71,19 @@ TEST(Volume, ColumnsOfCollectivesWithoutOperatorOrRoot) {
   EXPECT_EQ(redop_name(Collective::broadcast, ReduceOp::sum), "none");
   EXPECT_EQ(root_column(Collective::gather, 3), 3);
   EXPECT_EQ(root_column(Collective::all_gather, 0), -1);
-  EXPECT_EQ(nccl_tests_name(Collective::all_to_all), "alltoall");
+  EXPECT_EQ(nccl_tests_name(Operation(Collective::all_to_all)), "alltoall");
+  EXPECT_EQ(redop_name(Operation::sendrecv(), ReduceOp::sum), "none");
+  EXPECT_EQ(root_column(Operation::sendrecv(), 0), -1);
+}
+
+TEST(Operation, EveryNameIsReadAndSendrecvIsNoCollective) {
+  for (const auto operation : all_operations()) {
+    EXPECT_EQ(parse_operation(to_string(operation)), operation);
+    EXPECT_EQ(parse_operation(nccl_tests_name(operation)), operation);
+  }
+  EXPECT_EQ(parse_operation("sendrevc"), std::nullopt);
+  EXPECT_THROW((void)static_cast<Collective>(Operation::sendrecv()), Error);
+  EXPECT_FALSE(Operation::sendrecv() == Collective::all_reduce);
 }
 
 }  // namespace

@@ -11,9 +11,11 @@
 #include "ringside/base/error.hpp"
 #include "ringside/bench/algorithm_subject.hpp"
 #include "ringside/bench/bench.hpp"
+#include "ringside/bench/message_subject.hpp"
 #include "ringside/bench/nccl_tests_text.hpp"
 #include "ringside/bench/sweep.hpp"
 #include "ringside/collectives/algorithm.hpp"
+#include "ringside/collectives/group.hpp"
 #include "ringside/collectives/layout.hpp"
 #include "ringside/tests/bench/nccl_rows.hpp"
 
@@ -193,6 +195,27 @@ TEST(Check, AnInputThatWasChangedIsFound) {
     EXPECT_EQ(outcome.wrong, 1U);
     EXPECT_EQ(outcome.failed_ranks, 1);
   }
+}
+
+TEST(Check, MessagesThatDoNotArriveOrArriveElsewhereAreFound) {
+  Cell cell = cell_of(Collective::all_reduce);
+  cell.collective = Operation::sendrecv();
+  Stage stage({.collective = Collective::all_reduce, .ranks = ranks, .root = 0, .in_place = false},
+              cell.count * sizeof(float), BenchRequest{});
+  EXPECT_EQ(MessageSubject(stage).check(cell)->wrong, 0U);
+  const auto nothing = [](Communicator&, const Arguments&, const CallOptions&) {};
+  EXPECT_EQ(MessageSubject(stage, nothing).check(cell)->failed_ranks, ranks);
+  const auto other_way_round = [](Communicator& communicator, const Arguments& arguments,
+                                  const CallOptions& options) {
+    const int rank = communicator.rank();
+    grouped([&] {
+      communicator.send(arguments.input, arguments.blocks[0], arguments.type,
+                        (rank + ranks - 1) % ranks, options);
+      communicator.recv(arguments.output, arguments.blocks[0], arguments.type, (rank + 1) % ranks,
+                        options);
+    });
+  };
+  EXPECT_GT(MessageSubject(stage, other_way_round).check(cell)->wrong, ranks * cell.count * 9 / 10);
 }
 
 TEST(Check, ABarrierThatLetsRanksGoEarlyIsFound) {

@@ -144,16 +144,13 @@ void read_buffers(const std::string& text, BenchRequest& request) {
   if (has_size) request.cold_bytes = size_in_bytes("--buffers cold", text.substr(colon + 1));
 }
 
-std::vector<Collective> read_collectives(const std::string& text) {
-  std::vector<Collective> all;
-  for (const auto name : collective_names()) all.push_back(*parse_collective(name));
-  const auto parse = [](std::string_view name) {
-    return name == "alltoall" ? Collective::all_to_all : parse_collective(name);
-  };
-  auto collectives = read_names<Collective>("--collective", text, parse, all);
-  if (std::set<Collective>(collectives.begin(), collectives.end()).size() != collectives.size())
-    reject("--collective", "every one once", text);
-  return collectives;
+std::vector<bench::Operation> read_operations(const std::string& text) {
+  auto operations = read_names<bench::Operation>("--collective", text, bench::parse_operation,
+                                                 bench::all_operations());
+  std::set<std::string_view> names;
+  for (const auto operation : operations) names.insert(to_string(operation));
+  if (names.size() != operations.size()) reject("--collective", "every one once", text);
+  return operations;
 }
 
 BenchRequest read_request(const Arguments& arguments, bool factor_given) {
@@ -165,7 +162,7 @@ BenchRequest read_request(const Arguments& arguments, bool factor_given) {
   if (arguments.backend != "host")
     throw Error(ErrorCode::unsupported,
                 fmt::format("--backend {}: only host works so far", quote(arguments.backend)));
-  request.collectives = read_collectives(arguments.collective);
+  request.collectives = read_operations(arguments.collective);
   request.algorithms = read_algorithms(arguments.algorithm);
   request.ranks = arguments.threads.empty() ? read_ranks("--ranks", arguments.ranks)
                                             : read_ranks("--threads", arguments.threads);
@@ -239,7 +236,8 @@ void check_writable(const std::string& path) {
 bench::TuneRequest read_tune_request(const Arguments& arguments, const BenchRequest& request,
                                      const Given& given) {
   bench::TuneRequest tune;
-  if (given("collective")) tune.collectives = request.collectives;
+  if (given("collective"))
+    tune.collectives.assign(request.collectives.begin(), request.collectives.end());
   if (given("ranks") || given("threads")) tune.ranks = request.ranks;
   if (given("begin")) tune.sizes.begin = request.sizes.begin;
   if (given("end")) tune.sizes.end = request.sizes.end;
@@ -341,7 +339,8 @@ void add_options(CLI::App& command, Arguments& a) {
     return command.add_option(names, value, meaning)->type_name(type_name);
   };
   add("--collective", a.collective, "NAME[,NAME...]",
-      fmt::format("{}, or all (default: all_reduce)", fmt::join(collective_names(), ", ")));
+      fmt::format("{}, sendrecv, or all (default: all_reduce)",
+                  fmt::join(collective_names(), ", ")));
   add("-a,--algorithm", a.algorithm, "SPEC[,SPEC...]",
       "Spec strings, plan files, auto, or all: every one that does the collective\n(default: all)");
   auto* ranks =
