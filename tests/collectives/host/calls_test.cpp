@@ -100,7 +100,7 @@ TEST(Calls, OfManyShapesInTurnAreKeptApart) {
       Collective::scatter,    Collective::all_to_all,     Collective::barrier};
   // More shapes than places for recent ones; many differ only in the root, the length or the spec.
   World::threads(3).run([&](Communicator& comm) {
-    for (std::uint64_t i = 0; i < 6000; ++i) {
+    for (std::uint64_t i = 0; i < 2000; ++i) {
       const std::uint64_t random = mix(i);
       UniformCall call{collectives[random % 9], random >> 8 & 31, 0, {}, i};
       if (has_root(call.collective)) call.root = static_cast<int>((random >> 16) % 3);
@@ -126,7 +126,7 @@ TEST(Calls, WithProgramsOfMoreThanIsKeptAreRight) {
 TEST(Calls, WithOtherBlockLengthsEachTimeAreRight) {
   // Lists that begin alike and have the same total.
   World::threads(3).run([](Communicator& comm) {
-    for (std::size_t i = 0; i < 3000; ++i) {
+    for (std::size_t i = 0; i < 800; ++i) {
       const std::size_t middle = i * 7919 % 1500;
       const std::vector<std::size_t> blocks = {5, middle, 1500 - middle};
       std::vector<std::int32_t> in(blocks[static_cast<std::size_t>(comm.rank())],
@@ -144,7 +144,7 @@ TEST(Calls, WithOtherBlockLengthsEachTimeAreRight) {
 TEST(Calls, AgreeAfterOthersThatDidNot) {
   // What a rank published stays in its entries; a later call may find its own signature there.
   World::threads(3).run([](Communicator& comm) {
-    for (std::uint64_t i = 0; i < 3000; ++i) {
+    for (std::uint64_t i = 0; i < 1000; ++i) {
       const std::uint64_t random = mix(i);
       const std::size_t length = random % 3 == 0 ? 2 : 200;
       std::vector<double> data(length, comm.rank() + 1.0);
