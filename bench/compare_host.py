@@ -255,17 +255,19 @@ def where(cell):
 
 
 def print_goal(name, what, ratios, goal, at_least=True):
-    """`ratios`: cell -> Ratio. Prints whether all keep the goal, and those that do not."""
+    """`ratios`: cell -> Ratio. Prints whether all keep the goal (OPEN: those that do not are doubtful), and
+    those that do not."""
     ratios = {cell: ratio for cell, ratio in ratios.items() if ratio}
     if not ratios:
         print(f"{name}  {what}: not measured")
         return
-    value = lambda cell: ratios[cell].value
-    worst = (min if at_least else max)(ratios, key=value)
-    missed = [cell for cell in ratios if (value(cell) < goal if at_least else value(cell) > goal)]
+    value = {cell: ratio.value for cell, ratio in ratios.items()}
+    worst = (min if at_least else max)(value, key=value.get)
+    missed = [cell for cell in value if (value[cell] < goal if at_least else value[cell] > goal)]
+    verdict = "holds" if not missed else "OPEN" if all(ratios[cell].mark for cell in missed) else "MISSED"
     doubtful = sum(1 for ratio in ratios.values() if ratio.mark)
     print(
-        f"{name}  {what} {'>=' if at_least else '<='} {goal:g}: {'holds' if not missed else 'MISSED'}"
+        f"{name}  {what} {'>=' if at_least else '<='} {goal:g}: {verdict}, kept"
         f" in {len(ratios) - len(missed)} of {len(ratios)} cells; worst {ratios[worst].text()} ({where(worst)}),"
         f" geometric mean {number(geometric_mean([ratio.value for ratio in ratios.values()]))}"
         + (f"; {doubtful} cells doubtful" if doubtful else "")
