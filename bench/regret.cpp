@@ -112,6 +112,7 @@ std::vector<Regret> measure_regret(const BenchRequest& request, const SweepListe
         one.ranks = {ranks};
         one.sizes = {.begin = size, .end = size};
         one.check = false;
+        one.watch = false;
         if (one.algorithms.empty()) one.algorithms = tuning_candidates(collective, ranks, true);
         std::erase(one.algorithms, automatic);
         one.rounds = trial_rounds;

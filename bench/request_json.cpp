@@ -5,6 +5,7 @@
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/text.hpp"
+#include "ringside/bench/competitors.hpp"
 #include "ringside/collectives/spec.hpp"
 
 namespace ringside::bench {
@@ -83,15 +84,17 @@ Json request_to_json(const BenchRequest& request) {
           {"spread", request.spread},
           {"check", request.check},
           {"pin", request.pin},
+          {"compare", request.compare},
+          {"watch", request.watch},
           {"buffers", to_string(request.buffers)},
           {"cold_bytes", request.cold_bytes ? Json(*request.cold_bytes) : Json(nullptr)}};
 }
 
 BenchRequest request_from_json(const JsonValue& value) {
-  value.only({"collectives", "algorithms", "ranks",        "root",      "begin",  "end",
-              "factor",      "step",       "exact_counts", "types",     "ops",    "out_of_place",
-              "in_place",    "iterations", "time_s",       "warmup",    "rounds", "spread",
-              "check",       "pin",        "buffers",      "cold_bytes"});
+  value.only({"collectives", "algorithms", "ranks",        "root",       "begin",   "end",
+              "factor",      "step",       "exact_counts", "types",      "ops",     "out_of_place",
+              "in_place",    "iterations", "time_s",       "warmup",     "rounds",  "spread",
+              "check",       "pin",        "buffers",      "cold_bytes", "compare", "watch"});
   BenchRequest request;
   request.collectives = read_names<Operation>(value["collectives"], parse_operation);
   request.algorithms = read_specs(value["algorithms"]);
@@ -117,6 +120,13 @@ BenchRequest request_from_json(const JsonValue& value) {
   request.spread = value["spread"].boolean();
   request.check = value["check"].boolean();
   request.pin = value["pin"].boolean();
+  (void)value["compare"].size(0, most_items);
+  for (const auto& item : value["compare"].items()) try {
+      for (auto& name : parse_competitors(item.text())) request.compare.push_back(std::move(name));
+    } catch (const Error& error) {
+      item.fail(error.what());
+    }
+  request.watch = value["watch"].boolean();
   request.buffers = all_buffers.at(value["buffers"].choice({"warm", "cold", "rewritten"}));
   if (!value["cold_bytes"].is_null()) request.cold_bytes = size_of_value(value["cold_bytes"]);
   return request;

@@ -22,8 +22,6 @@ constexpr double same_placement = 1.5;
 /// Fewer rounds of a row than this, and it is not compared.
 constexpr std::size_t least_rounds = 3;
 
-constexpr std::string_view baseline_prefix = "baseline:";
-
 bool is_baseline(const RunKey& key) { return key.algorithm.starts_with(baseline_prefix); }
 
 double probe_of(const RunRound& round) {

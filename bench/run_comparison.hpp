@@ -15,12 +15,16 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ringside/bench/intervals.hpp"
 #include "ringside/bench/request.hpp"
 
 namespace ringside::bench {
+
+/// What the names of baselines begin with (competitors.hpp).
+inline constexpr std::string_view baseline_prefix = "baseline:";
 
 /// Of the same row in two runs everything here is the same.
 struct RunKey {

@@ -2,8 +2,11 @@
 /// Reading the JSON of an earlier run.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ringside/base/error.hpp"
 #include "ringside/base/json.hpp"
+#include "ringside/bench/competitors.hpp"
 #include "ringside/bench/request_json.hpp"
 #include "ringside/bench/run_comparison.hpp"
 #include "ringside/collectives/request.hpp"
@@ -39,11 +42,20 @@ std::vector<RunRound> read_rounds(const JsonValue& timing) {
   return rounds;
 }
 
+/// Whether a row is one of ours, or a baseline that ours are divided by: other libraries' are not
+/// compared.
+bool is_compared(const std::string& label) {
+  const auto others = competitor_names();
+  return label.starts_with(baseline_prefix) ||
+         std::find(others.begin(), others.end(), label) == others.end();
+}
+
 void read_result(const JsonValue& result, const std::string& collective, MeasuredRun& run) {
   RunKey key;
   const auto own = result.find("collective");
   key.collective = own ? own->text() : collective;
   key.algorithm = result["algorithm"].text();
+  if (!is_compared(key.algorithm)) return;
   key.ranks = static_cast<int>(result["ranks"].integer(1, max_ranks));
   key.type = result["type"].text();
   key.redop = result["redop"].text();

@@ -163,6 +163,7 @@ class Tuner {
     request.rounds = rounds;
     request.exact_counts = true;
     request.check = false;  // nothing runs that is not proven
+    request.watch = false;
     request.pin = request_.pin;
     Report report = run_sweep(request);
     date_ = report.end_time;

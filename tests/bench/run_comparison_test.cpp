@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ringside/base/error.hpp"
+#include "ringside/base/threads.hpp"
 #include "ringside/bench/intervals.hpp"
 #include "ringside/bench/json_report.hpp"
 #include "ringside/bench/passes.hpp"
@@ -262,6 +263,22 @@ TEST(RunFile, ReadsWhatWasWrittenAndWhatToMeasureAgain) {
   EXPECT_TRUE(timing->check) << "checked once";
   const auto comparison = compare_runs(run, run);
   EXPECT_EQ(comparison.only_old + comparison.only_new, 0U);
+}
+
+TEST(RunFile, KeepsTheProbesOfAllRoundsAndTheBaselinesOfEachRow) {
+  BenchRequest request = quick_request();
+  request.algorithms = {"two_shot"};
+  request.sizes = {.begin = 4096, .end = 4096};
+  request.compare = {"baseline:two_shot"};
+  const MeasuredRun run = run_from_json(json_report(run_passes(request), false), "old.json");
+  EXPECT_EQ(run.request.compare, request.compare);
+  ASSERT_EQ(run.rows.size(), 4U) << "each in two placements";
+  for (const auto& row : run.rows) {
+    ASSERT_EQ(row.rounds.size(), 4U);
+    for (const auto& round : row.rounds)
+      EXPECT_EQ(round.probe_after_ns > 0, allowed_cpu_count() > 1) << "two cores can be probed";
+  }
+  EXPECT_EQ(compare_runs(run, run).rows.size(), 2U) << "a baseline is no row";
 }
 
 TEST(RunFile, RefusesWhatIsNoRunAndSaysWhy) {

@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 WHAT = ["-a", "two_shot,ring,one_shot,recursive_doubling", "--ranks", "2", "-b", "512", "-e", "1M",
-        "-f", "8", "--time", "60ms", "--rounds", "12", "--check", "0"]
+        "-f", "8", "--time", "60ms", "--rounds", "12", "--check", "0", "--compare", "baseline:two_shot"]
 
 
 def measure(program, path):
