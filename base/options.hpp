@@ -77,8 +77,8 @@ inline constexpr auto option_table = std::to_array<OptionDefinition>({
     {"inline",
      OptionType::size,
      "1K",
-     "messages up to this long travel in the call itself where the algorithm's proof says that "
-     "this gives the same bits; 0: never",
+     "messages up to this long (4 times that where ranks share cores) travel in the call itself "
+     "where the algorithm's proof says that this gives the same bits; 0: never",
      {},
      0,
      4080},

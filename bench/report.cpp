@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
-#include "ringside/base/options.hpp"
 #include "ringside/base/text.hpp"
+#include "ringside/base/threads.hpp"
+#include "ringside/collectives/executors/host/small_message.hpp"
 
 namespace ringside::bench {
 namespace {
@@ -25,12 +27,15 @@ std::uint64_t longest_input(Operation collective, int ranks, ElementType type,
 }  // namespace
 
 std::string inline_remark(const BenchRequest& request) {
-  const auto most = option<std::uint64_t>("inline");
+  std::size_t most = 0;
   bool any = false;
   for (const auto collective : request.collectives)
-    for (const int ranks : request.ranks)
+    for (const int ranks : request.ranks) {
+      const std::size_t small = host::longest_small_message(ranks, allowed_cpu_count());
+      most = std::max(most, small);
       for (const auto type : request.types)
-        any = any || longest_input(collective, ranks, type, request) <= most;
+        any = any || longest_input(collective, ranks, type, request) <= small;
+    }
   if (most == 0 || !any) return {};
   return fmt::format(
       "# inputs of up to {} a rank travel in the call itself where the algorithm's proof allows "

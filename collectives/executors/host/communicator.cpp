@@ -30,7 +30,10 @@ HostCommunicator::HostCommunicator(std::shared_ptr<Shared> shared, int rank,
       rank_(rank),
       policy_(WaitPolicy::for_threads(shared_->ranks())),
       default_spec_(option<std::string>("algorithm")),
-      preparation_{rank, shared_->ranks(), option<std::uint64_t>("inline"), {}},
+      preparation_{rank,
+                   shared_->ranks(),
+                   longest_small_message(shared_->job().ranks(), shared_->job().cores()),
+                   {}},
       call_(calls_before),
       bases_(static_cast<std::size_t>(shared_->ranks()) * 3),
       sources_(static_cast<std::size_t>(shared_->ranks())),
@@ -112,29 +115,41 @@ void HostCommunicator::publish(const Call& call, const Prepared& prepared) {
 }
 
 void HostCommunicator::await_entries(const Call& call, const WaitPolicy& policy) {
-  if (policy.crowded) note_seat();
+  if (policy.crowded) {
+    note_seat();
+    // Before anybody is spun for: who sits on this core can do nothing meanwhile.
+    for (int peer = 0; peer < size(); ++peer)
+      if (shares_core(peer, policy) && !entered(peer)) return await_late_entries(call, policy);
+  }
   // Not the own entry: its line belongs to the peers now, and reading it would take it from them.
   for (int peer = 0; peer < size(); ++peer)
-    if (peer != rank_ && !spin_until([&] { return entered(peer); }, spins_for(peer, policy)))
+    if (peer != rank_ && !spin_until([&] { return entered(peer); }, policy.entry_spins))
       return await_late_entries(call, policy);
 }
 
 void HostCommunicator::await_late_entries(const Call& call, const WaitPolicy& policy) {
   Backoff backoff(policy);  // one limit for all of them
-  for (int peer = 0; peer < size(); ++peer) {
-    if (spin_until([&] { return entered(peer); }, spins_for(peer, policy))) continue;
-    bool gone = false;
-    const auto come_or_gone = [&] {
-      if (entered(peer)) return true;
-      // A rank that has gone may have entered before it went: look again.
-      gone = shared_->gone(peer) && !entered(peer);
-      return gone;
-    };
-    const auto result = back_off_until(come_or_gone, backoff, shared_->failure().flag());
-    if (result == WaitResult::failed) give_up();
-    if (result == WaitResult::timed_out || gone)
-      fail_unless_complete(call, policy, gone ? peer : -1);
-  }
+  for (const bool on_this_core : {true, false})
+    for (int peer = 0; peer < size(); ++peer)
+      if (peer != rank_ && shares_core(peer, policy) == on_this_core)
+        await_late_entry(peer, backoff, call, policy);
+}
+
+void HostCommunicator::await_late_entry(int peer, Backoff& backoff, const Call& call,
+                                        const WaitPolicy& policy) {
+  // A rank that shares this core cannot come while it is spun for.
+  const Spins spins = shares_core(peer, policy) ? Spins{} : policy.entry_spins;
+  if (spin_until([&] { return entered(peer); }, spins)) return;
+  bool gone = false;
+  const auto come_or_gone = [&] {
+    if (entered(peer)) return true;
+    // A rank that has gone may have entered before it went: look again.
+    gone = shared_->gone(peer) && !entered(peer);
+    return gone;
+  };
+  const auto result = back_off_until(come_or_gone, backoff, shared_->failure().flag());
+  if (result == WaitResult::failed) give_up();
+  if (result == WaitResult::timed_out || gone) fail_unless_complete(call, policy, gone ? peer : -1);
 }
 
 void HostCommunicator::note_seat() {
@@ -330,7 +345,7 @@ void HostCommunicator::await(const BoundWait& wait, const Call& call, const Prog
                              const WaitPolicy& policy) {
   const auto ready = [&] { return reached(wait); };
   const int peer = static_cast<int>(wait.stream) / lanes_;
-  if (spin_until(ready, spins_for(peer, policy))) return;
+  if (spin_until(ready, shares_core(peer, policy) ? Spins{} : policy.spins)) return;
   Backoff backoff(policy);
   const auto result = back_off_until(ready, backoff, shared_->failure().flag());
   if (result == WaitResult::ready) return;

@@ -51,16 +51,16 @@ class HostCommunicator final : public Communicator::Implementation {
   void publish(const Call& call, const Prepared& prepared);
   void await_entries(const Call& call, const WaitPolicy& policy);
   void await_late_entries(const Call& call, const WaitPolicy& policy);
+  void await_late_entry(int peer, Backoff& backoff, const Call& call, const WaitPolicy& policy);
   [[nodiscard]] bool entered(int rank) const {
     return shared_->entry(rank, call_).call.load(std::memory_order_acquire) == call_;
   }
   /// Tells the peers which core this rank is on, if it has changed.
   void note_seat();
-  /// A rank that shares this core cannot come while it is spun for.
-  [[nodiscard]] Spins spins_for(int peer, const WaitPolicy& policy) const {
-    const bool shares =
-        policy.crowded && shared_->cpu_of(peer).load(std::memory_order_relaxed) == cpu_;
-    return shares ? Spins{} : policy.spins;
+  /// Whether a rank was last seen on this rank's core (nobody is where every rank has one).
+  [[nodiscard]] bool shares_core(int peer, const WaitPolicy& policy) const {
+    return policy.crowded && peer != rank_ &&
+           shared_->cpu_of(peer).load(std::memory_order_relaxed) == cpu_;
   }
   /// `gone`: a rank that has returned without entering, or -1.
   void fail_unless_complete(const Call& call, const WaitPolicy& policy, int gone);

@@ -34,6 +34,7 @@ class Job {
   /// differently.
   [[nodiscard]] const TuningTable& tuning() const { return *tuning_; }
   [[nodiscard]] int cores() const { return cores_; }
+  [[nodiscard]] int ranks() const { return static_cast<int>(ranks_.size()); }
 
   /// So many threads more (or fewer) want a core: communication threads that have work. One
   /// without work sleeps and is not counted.
@@ -44,6 +45,7 @@ class Job {
     const bool crowded = threads_.load(std::memory_order_relaxed) > cores_;
     const WaitPolicy& right = crowded ? crowded_ : with_a_core_each_;
     policy.spins = right.spins;
+    policy.entry_spins = right.entry_spins;
     policy.crowded = right.crowded;
   }
 

@@ -37,8 +37,8 @@ Prepared prepare(const Call& call, const Preparation& how, PlanCache& plans) {
     if (call.op == ReduceOp::premul_sum) require_scalable(compiled->plan, compiled->schedule);
     hash = hash * 31 + compiled->hash;
     spec = compiled->plan.spec().c_str();  // the cache keeps the plan
-    prepared.small = SmallMessage::make(request, compiled->facts, how.rank, blocks, values,
-                                        std::min(how.most_inline, message_capacity));
+    prepared.small =
+        SmallMessage::make(request, compiled->facts, how.rank, blocks, values, how.most_inline);
     travels = travels && prepared.small;
     plans_of[in_place ? 1 : 0] = compiled;
   }

@@ -19,6 +19,10 @@
 
 namespace ringside::host {
 
+/// The longest input, in bytes, that is small for so many ranks on so many cores: by the option
+/// `inline`.
+[[nodiscard]] std::size_t longest_small_message(int ranks, int cores);
+
 class SmallMessage {
  public:
   /// An output block, and where its contributions lie in their ranks' inputs, in bytes.

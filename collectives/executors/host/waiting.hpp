@@ -23,6 +23,7 @@ struct Spins {
 
 struct WaitPolicy {
   Spins spins;
+  Spins entry_spins;  ///< for a rank that has not entered
   /// More threads than cores: the one that is waited for may need this very core.
   bool crowded = false;
   Seconds sleep_after{100e-6};  ///< yields until then
