@@ -11,7 +11,8 @@
 
 #include "ringside/base/options.hpp"
 #include "ringside/base/threads.hpp"
-#include "ringside/ringside.hpp"
+#include "ringside/collectives/communicator.hpp"
+#include "ringside/collectives/world.hpp"
 
 namespace {
 
