@@ -6,7 +6,9 @@
 
 #include "ringside/base/options.hpp"
 #include "ringside/base/text.hpp"
+#include "ringside/base/threads.hpp"
 #include "ringside/bench/nccl_tests_text.hpp"
+#include "ringside/collectives/executors/host/small_message.hpp"
 #include "ringside/tests/bench/nccl_rows.hpp"
 
 namespace ringside::bench {
@@ -156,11 +158,12 @@ TEST(NcclTestsText, TheRemarkAboutSmallMessagesGoesByTheInput) {
     one.request.sizes.begin = smallest;
     return text_header(one, series).find("travel in the call") != std::string::npos;
   };
-  EXPECT_TRUE(remarked(Collective::all_reduce, 48));
-  EXPECT_FALSE(remarked(Collective::all_reduce, 52));
-  EXPECT_TRUE(remarked(Collective::all_gather, 192));  // 48 bytes a rank
-  EXPECT_FALSE(remarked(Collective::all_gather, 256));
-  EXPECT_FALSE(remarked(Collective::reduce_scatter, 64));
+  const std::uint64_t most = host::longest_small_message(4, allowed_cpu_count());
+  EXPECT_TRUE(remarked(Collective::all_reduce, most));
+  EXPECT_FALSE(remarked(Collective::all_reduce, most + 4));
+  EXPECT_TRUE(remarked(Collective::all_gather, 4 * most));  // an input is a block
+  EXPECT_FALSE(remarked(Collective::all_gather, 4 * most + 64));
+  EXPECT_FALSE(remarked(Collective::reduce_scatter, most + 64));
   EXPECT_FALSE(remarked(Collective::barrier, 0));
   set_option("inline", "0");
   EXPECT_FALSE(remarked(Collective::all_reduce, 0));

@@ -22,6 +22,20 @@ namespace {
 // What of a message lies in the first line of its entry.
 constexpr std::size_t message_in_first_line = 64 - offsetof(Entry, message);
 
+/// Says that this rank is in its ops, until it leaves them in whatever way.
+class BusyMark {
+ public:
+  BusyMark(std::atomic<std::uint64_t>& busy, std::uint64_t call) : busy_(busy) {
+    busy_.store(call, std::memory_order_relaxed);
+  }
+  ~BusyMark() { busy_.store(0, std::memory_order_release); }
+  BusyMark(const BusyMark&) = delete;
+  BusyMark& operator=(const BusyMark&) = delete;
+
+ private:
+  std::atomic<std::uint64_t>& busy_;
+};
+
 }  // namespace
 
 HostCommunicator::HostCommunicator(std::shared_ptr<Shared> shared, int rank,
@@ -248,7 +262,7 @@ void HostCommunicator::fold_messages(const Call& call, const SmallMessage& messa
 void HostCommunicator::run_program(const Call& call, const Program& program,
                                    const WaitPolicy& policy) {
   // First say so, then look: who fails does it the other way round (give_up).
-  shared_->busy(rank_).store(call_, std::memory_order_relaxed);
+  const BusyMark mark(shared_->busy(rank_), call_);
   light_fence();
   if (shared_->failure().flag().load(std::memory_order_acquire)) give_up();
   lanes_ = program.compiled->schedule.lanes;
@@ -260,7 +274,6 @@ void HostCommunicator::run_program(const Call& call, const Program& program,
   else
     run_lanes(call, program, policy);
   leave(call, program, policy);
-  shared_->busy(rank_).store(0, std::memory_order_release);
 }
 
 void HostCommunicator::run_single_lane(const Call& call, const Program& program,

@@ -18,12 +18,13 @@
 #include <vector>
 
 #include "ringside/base/options.hpp"
+#include "ringside/base/threads.hpp"
 #include "ringside/collectives/algorithm.hpp"
 #include "ringside/collectives/executors/host/shared.hpp"
 #include "ringside/collectives/executors/host/small_message.hpp"
 #include "ringside/collectives/layout.hpp"
 #include "ringside/collectives/prover.hpp"
-#include "ringside/collectives/selector/host_default.hpp"
+#include "ringside/collectives/selector/choice.hpp"
 #include "ringside/collectives/world.hpp"
 #include "ringside/tests/collectives/host/tried_call.hpp"
 #include "ringside/tests/support/elements.hpp"
@@ -35,16 +36,20 @@ bool full_run = false;
 
 // --- running calls -------------------------------------------------------------------------------
 
+/// The spec that the call runs, `auto` resolved.
+std::string spec_of(const TriedCall& call) {
+  if (call.spec != "auto") return call.spec;
+  return choose(*tuning_in_use(), {"host", allowed_cpu_count()}, call.request, call.bytes()).spec;
+}
+
 /// The plans of the calls under test, made once.
 class Plans {
  public:
   const Plan& of(const TriedCall& call) {
     const Request& r = call.request;
-    auto& plan = plans_[{call.spec, static_cast<int>(r.collective), r.ranks, r.root, r.in_place}];
-    if (!plan)
-      plan = std::make_unique<Plan>(
-          make_plan(call.spec == "auto" ? default_host_spec(call.request, call.bytes()) : call.spec,
-                    call.request));
+    const std::string spec = spec_of(call);
+    auto& plan = plans_[{spec, static_cast<int>(r.collective), r.ranks, r.root, r.in_place}];
+    if (!plan) plan = std::make_unique<Plan>(make_plan(spec, r));
     return *plan;
   }
 
@@ -381,16 +386,12 @@ TEST(HostConformance, EveryRootAndEveryKindOfBlockLengths) {
 bool is_inline(const TriedCall& call, std::size_t most) {
   static std::map<std::tuple<std::string, Collective, int, int, bool>, ProofFacts> known;
   const Request& r = call.request;
-  const std::tuple key(call.spec, r.collective, r.ranks, r.root, r.in_place);
-  if (!known.contains(key))
-    known[key] =
-        require_proof(
-            make_plan(call.spec == "auto" ? default_host_spec(r, call.bytes()) : call.spec, r),
-            false)
-            .facts;
+  const std::string spec = spec_of(call);
+  const std::tuple key(spec, r.collective, r.ranks, r.root, r.in_place);
+  if (!known.contains(key)) known[key] = require_proof(make_plan(spec, r), false).facts;
   std::vector<std::size_t> blocks = call.blocks;
   blocks.resize(static_cast<std::size_t>(block_count(r)), call.blocks.front());
-  return host::SmallMessage::make(r, known[key], 0, blocks, size_of(call.type), most).has_value();
+  return host::SmallMessage::make(r, known[key], 0, blocks, {.type = call.type}, most).has_value();
 }
 
 TEST(HostConformance, MessagesThatTravelInTheCall) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "ringside/base/file.hpp"
 #include "ringside/base/options.hpp"
 #include "ringside/collectives/algorithm.hpp"
 #include "ringside/collectives/plugin/plugin.hpp"
@@ -145,7 +146,9 @@ TEST(Plugin, AFileThatCannotBeLoadedIsRefusedByName) {
             "plug-in \"" RINGSIDE_PLUGIN_FOLDER "\": it is no file");
   // No folder is searched: libm.so.6 would be found in one.
   EXPECT_EQ(refusal("libm.so.6"), "plug-in \"libm.so.6\": no such file or directory");
-  EXPECT_NE(refusal(__FILE__).find("invalid ELF header"), std::string::npos);
+  const std::string text = testing::TempDir() + "ringside_no_plugin.so";
+  write_file(text, "This is no shared object, and long enough to be read as the head of one.\n");
+  EXPECT_NE(refusal(text).find("invalid ELF header"), std::string::npos) << refusal(text);
 }
 
 TEST(Plugin, AWrongPlanIsRefusedWithTheProversWords) {
