@@ -46,6 +46,10 @@ class PingPong::Table {
   }
 
  private:
+  struct alignas(128) Line {
+    std::atomic<std::uint32_t> ball{0};
+  };
+
   /// A neighbour that takes a core spoils some of the batches, but hardly all.
   static constexpr int batches = 8;
   static constexpr std::uint32_t round_trips = 40;
@@ -68,20 +72,18 @@ class PingPong::Table {
 
   /// Waits without pausing: a pause is as long as a fast line takes. (A player that has lost its
   /// core comes back: no limit.)
-  void await(std::uint32_t value) const {
-    while (line_.load(std::memory_order_acquire) != value) {
+  static void await(const Line& line, std::uint32_t value) {
+    while (line.ball.load(std::memory_order_acquire) != value) {
     }
   }
 
   double serve() {
     double best = std::numeric_limits<double>::infinity();
-    std::uint32_t ball = line_.load(std::memory_order_relaxed);
     for (int batch = 0; batch < batches; ++batch) {
       const Stopwatch watch;
       for (std::uint32_t i = 0; i < round_trips; ++i) {
-        line_.store(ball + 1, std::memory_order_release);
-        await(ball + 2);
-        ball += 2;
+        served_.ball.store(++ball_, std::memory_order_release);
+        await(returned_, ball_);
       }
       best = std::min(best, watch.elapsed().count() / (2.0 * round_trips));
     }
@@ -90,14 +92,16 @@ class PingPong::Table {
 
   void return_all() {
     for (std::uint32_t i = 0; i < batches * round_trips; ++i) {
-      await(returned_ + 1);
-      returned_ += 2;
-      line_.store(returned_, std::memory_order_release);
+      await(served_, ++expected_);
+      returned_.ball.store(expected_, std::memory_order_release);
     }
   }
 
-  alignas(128) std::atomic<std::uint32_t> line_{0};
-  alignas(128) std::uint32_t returned_ = 0;  // the other player's own
+  /// Each player writes its own line and polls the other's, as ranks that enter a call do. (One
+  /// line that both write comes back faster than an exchange can be.)
+  Line served_, returned_;
+  alignas(128) std::uint32_t ball_ = 0;      // the server's own
+  alignas(128) std::uint32_t expected_ = 0;  // the other player's own
   std::mutex mutex_;
   std::condition_variable begins_, ends_;
   int number_ = 0;  // of the game

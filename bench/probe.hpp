@@ -17,7 +17,8 @@
 
 namespace ringside::bench {
 
-/// Two threads that pass a cache line to and fro. Between probes they sleep.
+/// Two threads that answer each other, each by a cache line of its own that only it writes. Between
+/// probes they sleep.
 class PingPong {
  public:
   /// On these two logical cores.
