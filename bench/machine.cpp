@@ -99,12 +99,6 @@ Machine read_machine() {
   return machine;
 }
 
-std::uint64_t last_cache_bytes() {
-  for (const int level : {_SC_LEVEL4_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE, _SC_LEVEL2_CACHE_SIZE})
-    if (const long bytes = ::sysconf(level); bytes > 0) return static_cast<std::uint64_t>(bytes);
-  return std::uint64_t{32} << 20;  // of the processors that have one, most
-}
-
 std::uint64_t available_memory() {
   const auto system = meminfo_bytes("MemAvailable");
   const auto group = control_group_leaves();

@@ -24,9 +24,6 @@ struct Machine {
 /// Reads them. Nothing of the environment, no users, addresses or serial numbers.
 [[nodiscard]] Machine read_machine();
 
-/// Bytes of the last cache before memory, as seen by one core; 32 MiB when the system does not say.
-[[nodiscard]] std::uint64_t last_cache_bytes();
-
 /// Bytes that a process can still get: free or reclaimable memory, or what is left of the control
 /// group's limit where that is less; 0 when unknown.
 [[nodiscard]] std::uint64_t available_memory();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ringside/base/cache.hpp"
 #include "ringside/base/threads.hpp"
 #include "ringside/bench/block_timer.hpp"
 #include "ringside/bench/machine.hpp"

@@ -1,25 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "ringside/collectives/executors/host/program.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <limits>
 
+#include "ringside/base/cache.hpp"
 #include "ringside/base/error.hpp"
 #include "ringside/collectives/binding.hpp"
 #include "ringside/collectives/executors/host/shared.hpp"
 
 namespace ringside::host {
 namespace {
-
-// Where the system does not say how large the last cache is.
-constexpr std::size_t assumed_last_cache = 32u << 20;
-
-std::size_t last_cache_bytes() {
-  static const long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  return bytes > 0 ? static_cast<std::size_t>(bytes) : assumed_last_cache;
-}
 
 /// Sizes and numbers in a program have 32 bits.
 std::uint32_t number(std::size_t value) {
