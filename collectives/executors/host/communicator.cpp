@@ -265,7 +265,6 @@ void HostCommunicator::run_program(const Call& call, const Program& program,
   const BusyMark mark(shared_->busy(rank_), call_);
   light_fence();
   if (shared_->failure().flag().load(std::memory_order_acquire)) give_up();
-  lanes_ = program.compiled->schedule.lanes;
   collect_addresses();
   sources_.resize(std::max<std::size_t>(sources_.size(), program.most_sources));
   destinations_.resize(std::max<std::size_t>(destinations_.size(), program.most_destinations));
@@ -342,10 +341,8 @@ void HostCommunicator::execute(const Program& program, const Step& step) {
 }
 
 bool HostCommunicator::reached(const BoundWait& wait) const {
-  const auto lanes = static_cast<std::uint32_t>(lanes_);
-  const auto& of_stream = shared_->progress_of(static_cast<int>(wait.stream / lanes),
-                                               static_cast<int>(wait.stream % lanes));
-  return host::reached(of_stream.done.load(std::memory_order_acquire), progress(call_, wait.value));
+  const auto& done = shared_->progress_of(wait.rank, wait.lane).done;
+  return host::reached(done.load(std::memory_order_acquire), progress(call_, wait.value));
 }
 
 const BoundWait* HostCommunicator::first_unreached(const Program& program, const Step& step) const {
@@ -357,8 +354,7 @@ const BoundWait* HostCommunicator::first_unreached(const Program& program, const
 void HostCommunicator::await(const BoundWait& wait, const Call& call, const Program& program,
                              const WaitPolicy& policy) {
   const auto ready = [&] { return reached(wait); };
-  const int peer = static_cast<int>(wait.stream) / lanes_;
-  if (spin_until(ready, shares_core(peer, policy) ? Spins{} : policy.spins)) return;
+  if (spin_until(ready, shares_core(wait.rank, policy) ? Spins{} : policy.spins)) return;
   Backoff backoff(policy);
   const auto result = back_off_until(ready, backoff, shared_->failure().flag());
   if (result == WaitResult::ready) return;
@@ -395,8 +391,10 @@ void HostCommunicator::give_up() {
 
 void HostCommunicator::fail_waiting_for(const BoundWait& wait, const Call& call,
                                         const Program& program, const WaitPolicy& policy) {
-  const int peer = static_cast<int>(wait.stream) / lanes_;
-  const auto& ops = program.compiled->schedule.streams[wait.stream];
+  const int peer = wait.rank;
+  const Schedule& schedule = program.compiled->schedule;
+  const auto& ops =
+      schedule.streams[static_cast<std::size_t>(peer * schedule.lanes + int{wait.lane})];
   const int op = ops[(wait.value - 1) % ops.size()];
   fail(Error(ErrorCode::timeout,
              fmt::format("rank {} has not finished op {} of {} ({}, call {}) after {}", peer, op,

@@ -97,7 +97,6 @@ class HostCommunicator final : public Communicator::Implementation {
   Preparation preparation_;
   PreparedCalls prepared_calls_;
   std::uint64_t call_;  // number of the call under way
-  int lanes_ = 1;       // of its plan
   int cpu_ = -1;        // where crowded: the core that this rank was last seen on
 
   std::array<std::uint64_t, 2> published_ = {};  // digest of the signature in either entry

@@ -66,7 +66,8 @@ class Binder {
   /// Progress counts finished steps: all of the earlier slices, then those up to the position.
   [[nodiscard]] BoundWait bound(const Wait& wait, int slice) const {
     const auto length = schedule_.streams[static_cast<std::size_t>(wait.stream)].size();
-    return {static_cast<std::uint32_t>(wait.stream),
+    return {static_cast<std::uint16_t>(wait.stream / schedule_.lanes),
+            static_cast<std::uint16_t>(wait.stream % schedule_.lanes),
             static_cast<std::uint32_t>(static_cast<std::size_t>(slice - wait.lag) * length +
                                        static_cast<std::size_t>(wait.position) + 1)};
   }

@@ -14,9 +14,10 @@
 
 namespace ringside::host {
 
-/// "The stream's progress in this call must have reached `value`."
+/// "The progress of the rank's lane in this call must have reached `value`."
 struct BoundWait {
-  std::uint32_t stream = 0;
+  std::uint16_t rank = 0;
+  std::uint16_t lane = 0;
   std::uint32_t value = 0;
 };
 
