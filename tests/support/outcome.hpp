@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "ringside/base/error.hpp"
 
@@ -29,6 +31,18 @@ Outcome outcome_of(Body&& body) {
     return {error.code(), error.what(), error.rank(), error.peer()};
   }
   return {};
+}
+
+/// Code and words, in one line, of the error that `body` must end with.
+inline std::pair<ErrorCode, std::string> error_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
+    return {error.code(), error.what()};
+  }
+  ADD_FAILURE() << "no error";
+  return {ErrorCode::internal, ""};
 }
 
 /// For calls under way when the communicator failed, or made later.

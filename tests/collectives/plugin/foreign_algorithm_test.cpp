@@ -14,8 +14,9 @@
 #include "ringside/collectives/algorithm.hpp"
 #include "ringside/collectives/plugin/foreign_algorithm.hpp"
 #include "ringside/collectives/prover.hpp"
+#include "ringside/tests/support/outcome.hpp"
 
-namespace ringside {
+namespace ringside::tests {
 namespace {
 
 using Build = int32_t (*)(const ringside_request_v1*, const ringside_argument_v1*, size_t,
@@ -69,17 +70,6 @@ ringside_algorithm_v1 described(Build build = star) {
 }
 
 std::shared_ptr<PluginFile> file() { return std::make_shared<PluginFile>("./x.so"); }
-
-std::pair<ErrorCode, std::string> error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
-    return {error.code(), error.what()};
-  }
-  ADD_FAILURE() << "no error";
-  return {ErrorCode::internal, ""};
-}
 
 /// The words after the file's with which a description is refused.
 std::string refusal_of(const ringside_algorithm_v1* description) {
@@ -478,4 +468,4 @@ TEST(Sink, RefusesStructsAndListsThatAreNotThere) {
 }
 
 }  // namespace
-}  // namespace ringside
+}  // namespace ringside::tests

@@ -21,6 +21,7 @@
 #include "ringside/collectives/plan_io.hpp"
 #include "ringside/collectives/plugin/plan_file.hpp"
 #include "ringside/collectives/world.hpp"
+#include "ringside/tests/support/outcome.hpp"
 
 namespace ringside::tests {
 namespace {
@@ -50,18 +51,6 @@ class PlanFile : public testing::Test {
                      fmt::format("plan_file_{}_{}", getpid(),
                                  testing::UnitTest::GetInstance()->current_test_info()->name());
 };
-
-/// Code and words of the error that `body` ends with.
-std::pair<ErrorCode, std::string> error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
-    return {error.code(), error.what()};
-  }
-  ADD_FAILURE() << "no error";
-  return {ErrorCode::internal, ""};
-}
 
 /// Every rank calls with its rank + 1 in 37 elements and returns what all of them then are, or -1.
 float sum_with(Communicator& comm, const std::string& algorithm) {

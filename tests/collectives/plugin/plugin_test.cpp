@@ -16,6 +16,7 @@
 #include "ringside/collectives/plugin/plugin.hpp"
 #include "ringside/collectives/prover.hpp"
 #include "ringside/collectives/world.hpp"
+#include "ringside/tests/support/outcome.hpp"
 
 namespace ringside::tests {
 namespace {
@@ -28,17 +29,6 @@ std::string refused_file(const std::string& fault) {
 
 /// Loads what every test may rely on; a second time changes nothing.
 void load_misbehaving() { (void)load_plugin(RINGSIDE_PLUGIN_FOLDER "/misbehaving.so"); }
-
-std::pair<ErrorCode, std::string> error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
-    return {error.code(), error.what()};
-  }
-  ADD_FAILURE() << "no error";
-  return {ErrorCode::internal, ""};
-}
 
 bool is_registered(const std::string& name) {
   const auto all = registered_algorithms();
