@@ -143,10 +143,10 @@ void HostCommunicator::await_entries(const Call& call, const WaitPolicy& policy)
 
 void HostCommunicator::await_late_entries(const Call& call, const WaitPolicy& policy) {
   Backoff backoff(policy);  // one limit for all of them
-  for (const bool on_this_core : {true, false})
-    for (int peer = 0; peer < size(); ++peer)
-      if (peer != rank_ && shares_core(peer, policy) == on_this_core)
-        await_late_entry(peer, backoff, call, policy);
+  for (int peer = 0; peer < size(); ++peer)
+    if (shares_core(peer, policy)) await_late_entry(peer, backoff, call, policy);
+  for (int peer = 0; peer < size(); ++peer)  // all: ranks move from core to core meanwhile
+    if (peer != rank_) await_late_entry(peer, backoff, call, policy);
 }
 
 void HostCommunicator::await_late_entry(int peer, Backoff& backoff, const Call& call,
