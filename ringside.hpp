@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ringside/base/error.hpp"
+#include "ringside/base/options.hpp"
 #include "ringside/collectives/algorithm.hpp"
 #include "ringside/collectives/communicator.hpp"
 #include "ringside/collectives/cost.hpp"

@@ -165,8 +165,8 @@ typedef struct ringside_op_v1 {
   int32_t rank;
   int32_t lane;
   int32_t count;
-  uint32_t source_count;       ///< 1 to 65536
-  uint32_t destination_count;  ///< 1 to 65536
+  uint32_t source_count;       ///< 1 to 1024
+  uint32_t destination_count;  ///< 1 to 1024
   const ringside_location_v1* sources;
   const ringside_location_v1* destinations;
 } ringside_op_v1;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstring>
 #include <exception>
@@ -14,6 +15,7 @@
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/options.hpp"
+#include "ringside/collectives/call.hpp"
 #include "ringside/collectives/communicator.hpp"
 #include "ringside/collectives/group.hpp"
 #include "ringside/collectives/plugin/plugin.hpp"
@@ -124,17 +126,18 @@ CallOptions options_of(const ringside_options* given) {
   if (given == nullptr) return {};
   ringside_options options = RINGSIDE_OPTIONS;
   const std::size_t size = given->size;
-  if (size < offsetof(ringside_options, scalar))
+  // Where a member ends, or more than this version knows.
+  constexpr std::array ends = {offsetof(ringside_options, scalar),
+                               offsetof(ringside_options, timeout)};
+  if (size < sizeof options && std::find(ends.begin(), ends.end(), size) == ends.end())
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("options of {} bytes: begin with RINGSIDE_OPTIONS", size));
   std::memcpy(&options, given, std::min(size, sizeof options));
   CallOptions result;
   if (options.algorithm != nullptr) result.algorithm = options.algorithm;
   result.scalar = options.scalar;
-  if (!(options.timeout >= 0))
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("a timeout of {} seconds", options.timeout));
-  if (options.timeout > 0) result.timeout = std::chrono::duration<double>(options.timeout);
+  if (options.timeout != 0) result.timeout = std::chrono::duration<double>(options.timeout);
+  check_timeout(result);
   return result;
 }
 

@@ -167,7 +167,14 @@ std::string_view to_string(Placement placement) {
   return "?";
 }
 
+void check_timeout(const CallOptions& options) {
+  if (options.timeout && !(options.timeout->count() >= 0))  // also for NaN
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("a timeout of {} seconds", options.timeout->count()));
+}
+
 Call checked_call(const Arguments& arguments, int rank, int ranks, const CallOptions& options) {
+  check_timeout(options);
   Call call{.collective = arguments.collective,
             .placement = Placement::out_of_place,
             .input = static_cast<const std::byte*>(arguments.input),

@@ -42,6 +42,9 @@ struct Call {
   }
 };
 
+/// Throws Error(invalid_argument) for a time limit that is none.
+void check_timeout(const CallOptions& options);
+
 /// Checks a rank's arguments and settles the placement. Throws Error(invalid_argument).
 [[nodiscard]] Call checked_call(const Arguments& arguments, int rank, int ranks,
                                 const CallOptions& options);

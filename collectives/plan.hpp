@@ -60,6 +60,11 @@ struct ScratchSlot {
   bool operator==(const ScratchSlot&) const = default;
 };
 
+/// What a plan from outside (a file, a plug-in) may ask for: no more than a machine can hold and a
+/// minute can prove, and far above any plan that the prover accepts.
+inline constexpr int most_foreign_chunks_per_block = 1 << 20;
+inline constexpr std::size_t most_foreign_locations = 1024;  ///< of an op
+
 /// How the data are cut and how much of it may be under way. Cutting in chunks decides bits (chunks
 /// take different routes); slices, lanes and depth never do.
 struct Shape {

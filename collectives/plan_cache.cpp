@@ -21,25 +21,33 @@ void check_runnable(const Plan& plan) {
   check(plan.shape().slices, "slices", most_slices);
 }
 
-std::shared_ptr<const CompiledPlan> compile(std::string_view spec, const Request& request) {
-  auto plan = make_plan(spec, request);
-  check_runnable(plan);
-  const ProofFacts facts = require_proof(plan, false).facts;
-  auto schedule = make_schedule(plan);
-  const auto hash = plan.hash();
-  return std::make_shared<const CompiledPlan>(
-      CompiledPlan{std::move(plan), std::move(schedule), facts, hash});
+/// `refused` gets what is wrong with the plan itself, which will be wrong the next time, too.
+std::shared_ptr<const CompiledPlan> compile(Plan plan, std::optional<Error>& refused) {
+  try {
+    check_runnable(plan);
+    const ProofFacts facts = require_proof(plan, false).facts;
+    auto schedule = make_schedule(plan);
+    const auto hash = plan.hash();
+    return std::make_shared<const CompiledPlan>(
+        CompiledPlan{std::move(plan), std::move(schedule), facts, hash});
+  } catch (const Error& error) {
+    refused = error;
+    throw;
+  }
 }
 
 }  // namespace
 
 std::shared_ptr<const CompiledPlan> PlanCache::get(std::string_view spec, const Request& request) {
   Key key{std::string(spec), {request.collective, request.ranks, request.root, request.in_place}};
-  const std::lock_guard lock(mutex_);
-  if (const auto found = plans_.find(key); found != plans_.end()) return found->second;
-  auto compiled = compile(spec, request);
-  plans_.emplace(std::move(key), compiled);
-  return compiled;
+  Slot& slot = [&]() -> Slot& {
+    const std::lock_guard lock(mutex_);
+    return slots_[std::move(key)];  // stays where it is
+  }();
+  const std::lock_guard lock(slot.mutex);
+  if (slot.refused) throw Error(*slot.refused);
+  if (!slot.compiled) slot.compiled = compile(make_plan(spec, request), slot.refused);
+  return slot.compiled;
 }
 
 }  // namespace ringside

@@ -5,11 +5,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
+#include "ringside/base/error.hpp"
 #include "ringside/collectives/dependencies.hpp"
 #include "ringside/collectives/plan.hpp"
 #include "ringside/collectives/prover.hpp"
@@ -25,7 +27,8 @@ struct CompiledPlan {
 };
 
 /// Finds or makes the compiled plan of a spec. Thread-safe: the first rank to ask makes it, the
-/// others wait for that. Plans are kept as long as the cache: peers may name a plan in a message
+/// others wait for that, and nobody waits who asks for another. A wrong plan is proven wrong once.
+/// Plans are kept as long as the cache: peers may name a plan in a message
 /// after the rank that ran it has gone.
 class PlanCache {
  public:
@@ -36,8 +39,15 @@ class PlanCache {
 
  private:
   using Key = std::pair<std::string, std::tuple<Collective, int, int, bool>>;
+  /// A plan that is being made, or has been, or has been refused.
+  struct Slot {
+    std::mutex mutex;
+    std::shared_ptr<const CompiledPlan> compiled;
+    std::optional<Error> refused;  ///< by the proof
+  };
+
   std::mutex mutex_;
-  std::map<Key, std::shared_ptr<const CompiledPlan>> plans_;
+  std::map<Key, Slot> slots_;
 };
 
 }  // namespace ringside

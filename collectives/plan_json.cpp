@@ -17,12 +17,10 @@ namespace {
 // A file may ask for no more than a machine can hold and a minute can prove; far above any plan
 // that the prover accepts (256 ranks).
 constexpr int most_ranks = 4096;
-constexpr int most_chunks_per_block = 1 << 20;
 constexpr int most_lanes = 4096;
 constexpr int most_slices = 1 << 20;
 constexpr std::int64_t most_cells = std::int64_t{1} << 26;  // chunks in all buffers of all ranks
 constexpr std::int64_t most_work = std::int64_t{1} << 28;   // chunks that the ops read and write
-constexpr std::size_t most_locations = 1024;                // of an op
 constexpr JsonLimits limits = {.bytes = std::size_t{128} << 20, .depth = 8, .values = 20'000'000};
 
 void write_location(std::back_insert_iterator<std::string> out, const Location& location) {
@@ -88,7 +86,7 @@ class Reader {
     request.root = number(root_["root"], 0, request.ranks - 1);
     request.in_place = root_["in_place"].boolean();
     Shape shape;
-    shape.chunks_per_block = number(root_["chunks_per_block"], 1, most_chunks_per_block);
+    shape.chunks_per_block = number(root_["chunks_per_block"], 1, most_foreign_chunks_per_block);
     shape.lanes = number(root_["lanes"], 1, most_lanes);
     shape.slices = number(root_["slices"], 1, most_slices);
     shape.depth = number(root_["depth"], 1, shape.slices);
@@ -144,7 +142,7 @@ class Reader {
   static void read_locations(const Plan& plan, const JsonValue& list,
                              std::vector<Location>& locations) {
     locations.clear();
-    (void)list.size(1, most_locations);
+    (void)list.size(1, most_foreign_locations);
     for (const auto& item : list.items()) {
       const auto size = item.size(3, 4);
       const auto parts = item.items();
@@ -157,7 +155,8 @@ class Reader {
         item.fail(scratch ? "a scratch location is [rank, \"scratch\", chunk, slot]"
                           : "an input or output location is [rank, buffer, chunk]");
       if (scratch)
-        location.slot = number(parts[3], 0, static_cast<std::int64_t>(most_locations) * most_ranks);
+        location.slot =
+            number(parts[3], 0, static_cast<std::int64_t>(most_foreign_locations) * most_ranks);
       locations.push_back(location);
     }
   }

@@ -19,7 +19,6 @@ namespace {
 // What a build may ask for: 256 MB of locations, and more of everything than the prover accepts.
 constexpr std::size_t most_places = std::size_t{1} << 24;
 constexpr std::size_t most_slots = std::size_t{1} << 20;
-constexpr std::uint32_t most_places_of_an_op = 65536;
 constexpr std::size_t longest_explanation = 500;
 
 /// A fault in what the plug-in passed; ends the call, not the process.
@@ -166,7 +165,8 @@ std::int32_t Recorder::set_shape(const ringside_shape_v1* shape) {
     fault(fmt::format("set_shape is given a struct of {} bytes: version {} has {}", shape->size,
                       RINGSIDE_ALGORITHM_VERSION, sizeof(ringside_shape_v1)));
   const int blocks = block_count(request_);
-  const int most_chunks = std::numeric_limits<int>::max() / 2 / std::max(blocks, 1);
+  const int most_chunks = std::min(most_foreign_chunks_per_block,
+                                   std::numeric_limits<int>::max() / 2 / std::max(blocks, 1));
   if (shape->chunks_per_block < 1 || shape->chunks_per_block > most_chunks)
     fault(fmt::format("{} chunks per block: 1 to {} are possible", shape->chunks_per_block,
                       most_chunks));
@@ -223,8 +223,8 @@ void Recorder::check_place(const ringside_location_v1& place, int chunks) const 
 
 void Recorder::add_places(std::string_view which, std::uint32_t count,
                           const ringside_location_v1* places, int chunks) {
-  if (count < 1 || count > most_places_of_an_op)
-    fault(fmt::format("it has {} {}: 1 to {} are possible", count, which, most_places_of_an_op));
+  if (count < 1 || count > most_foreign_locations)
+    fault(fmt::format("it has {} {}: 1 to {} are possible", count, which, most_foreign_locations));
   if (places == nullptr) fault(fmt::format("its {} are NULL", which));
   if (count > most_places - recording_.places.size())
     fault(fmt::format("the ops up to here have more than {} locations", most_places));

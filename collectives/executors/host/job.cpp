@@ -6,6 +6,7 @@
 
 #include "ringside/base/threads.hpp"
 #include "ringside/collectives/executors/host/shared.hpp"
+#include "ringside/collectives/executors/host/small_message.hpp"
 #include "ringside/collectives/selector/choice.hpp"
 
 namespace ringside::host {
@@ -13,6 +14,7 @@ namespace ringside::host {
 Job::Job(int ranks)
     : threads_(ranks),
       cores_(allowed_cpu_count()),
+      most_inline_(longest_small_message(ranks, cores_)),
       tuning_(tuning_in_use()),
       with_a_core_each_(WaitPolicy::for_threads(1)),
       crowded_(WaitPolicy::for_threads(std::numeric_limits<int>::max())),

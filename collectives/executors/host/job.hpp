@@ -34,7 +34,9 @@ class Job {
   /// differently.
   [[nodiscard]] const TuningTable& tuning() const { return *tuning_; }
   [[nodiscard]] int cores() const { return cores_; }
-  [[nodiscard]] int ranks() const { return static_cast<int>(ranks_.size()); }
+  /// The longest input, in bytes, that travels in an entry: whether a call's entries hold messages
+  /// or addresses must be the same for all ranks, whenever they look.
+  [[nodiscard]] std::size_t most_inline() const { return most_inline_; }
 
   /// So many threads more (or fewer) want a core: communication threads that have work. One
   /// without work sleeps and is not counted.
@@ -58,6 +60,7 @@ class Job {
 
   std::atomic<int> threads_;
   int cores_;
+  std::size_t most_inline_;
   std::shared_ptr<const TuningTable> tuning_;
   WaitPolicy with_a_core_each_, crowded_;
   std::mutex mutex_;

@@ -7,8 +7,13 @@
 namespace ringside::host {
 namespace {
 
-// Programs of many ranks and slices are long; a trainer makes some hundred different calls.
-constexpr std::size_t most_bytes = std::size_t{64} << 20;
+// Of a communicator, and of one rank at least and at most. Programs of many ranks and slices are
+// long; a trainer makes some hundred different calls.
+constexpr std::size_t most_bytes_of_all = std::size_t{256} << 20;
+constexpr std::size_t least_limit = std::size_t{4} << 20;
+constexpr std::size_t most_limit = std::size_t{64} << 20;
+// What an entry takes beside itself: nodes of the map, what the allocator adds.
+constexpr std::size_t bytes_beside = 256;
 
 }  // namespace
 
@@ -57,17 +62,24 @@ Prepared prepare(const Call& call, const Preparation& how, PlanCache& plans) {
   return prepared;
 }
 
-std::size_t PreparedCalls::full_hash_of(const Call& call) {
+PreparedCalls::PreparedCalls(int ranks)
+    : most_bytes_(std::clamp(most_bytes_of_all / static_cast<std::size_t>(ranks), least_limit,
+                             most_limit)) {}
+
+std::size_t PreparedCalls::full_hash_of(const Call& call, std::string_view asked) {
   std::size_t hash = kind_of(call);
-  for (const auto length : call.blocks) {
-    hash = (hash ^ length) * 0x9e3779b97f4a7c15ULL;
+  const auto mix = [&](std::size_t word) {
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
     hash ^= hash >> 32;
-  }
+  };
+  mix(scalar_of(call));
+  mix(std::hash<std::string_view>()(asked));
+  for (const auto length : call.blocks) mix(length);
   return hash;
 }
 
 PreparedCalls::Entry* PreparedCalls::find(const Call& call, std::string_view asked) {
-  const auto [begin, end] = entries_.equal_range(full_hash_of(call));
+  const auto [begin, end] = entries_.equal_range(full_hash_of(call, asked));
   for (auto entry = begin; entry != end; ++entry)
     if (entry->second->matches(call, asked)) return entry->second.get();
   return nullptr;
@@ -75,11 +87,11 @@ PreparedCalls::Entry* PreparedCalls::find(const Call& call, std::string_view ask
 
 PreparedCalls::Entry* PreparedCalls::add(const Call& call, std::string_view asked,
                                          Prepared prepared) {
-  std::size_t bytes = sizeof(Entry) + call.blocks.size_bytes();
+  std::size_t bytes = sizeof(Entry) + bytes_beside + call.blocks.size_bytes() + asked.size();
   if (prepared.small) bytes += prepared.small->bytes();
   for (const auto& program : prepared.programs)
     if (program) bytes += program->bytes();
-  if (bytes_ + bytes > most_bytes) {
+  if (bytes_ + bytes > most_bytes_) {
     recent_ = {};
     entries_.clear();
     bytes_ = 0;
@@ -91,7 +103,7 @@ PreparedCalls::Entry* PreparedCalls::add(const Call& call, std::string_view aske
                                              {call.blocks.begin(), call.blocks.end()},
                                              std::string(asked),
                                              std::move(prepared)});
-  return entries_.emplace(full_hash_of(call), std::move(entry))->second.get();
+  return entries_.emplace(full_hash_of(call, asked), std::move(entry))->second.get();
 }
 
 }  // namespace ringside::host

@@ -53,6 +53,9 @@ struct Preparation {
 /// more memory than they should.
 class PreparedCalls {
  public:
+  /// `ranks`: of the communicator; they share what memory may be taken.
+  explicit PreparedCalls(int ranks);
+
   /// The prepared form of such a call, made by `make` the first time. `asked` is the spec string
   /// that the call names, if it names one. The reference stays valid until the next call of this.
   template <class Make>
@@ -101,14 +104,16 @@ class PreparedCalls {
   [[nodiscard]] static std::size_t hash_of(const Call& call) {
     return ((kind_of(call) * 31 + first_length_of(call)) * 0x9e3779b97f4a7c15ULL) >> 32;
   }
-  /// Of all lengths: lists that change from call to call often begin alike.
-  [[nodiscard]] static std::size_t full_hash_of(const Call& call);
+  /// Of everything: lists that change from call to call often begin alike, and so do calls whose
+  /// scalar or algorithm changes.
+  [[nodiscard]] static std::size_t full_hash_of(const Call& call, std::string_view asked);
 
   Entry* find(const Call& call, std::string_view asked);
   Entry* add(const Call& call, std::string_view asked, Prepared prepared);
 
   std::array<Entry*, 64> recent_ = {};                                    // by hash
   std::unordered_multimap<std::size_t, std::unique_ptr<Entry>> entries_;  // by full hash
+  std::size_t most_bytes_;
   std::size_t bytes_ = 0;
 };
 

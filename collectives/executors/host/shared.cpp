@@ -77,7 +77,12 @@ void Shared::move_up(int rank, std::uint64_t call) {
 
 std::byte* Shared::scratch(int rank, std::uint64_t call, std::size_t bytes) {
   auto& arena = scratch_[static_cast<std::size_t>(rank)][call & 1];
-  if (arena.size() < bytes) arena = std::vector<std::byte>(bytes);
+  try {
+    if (arena.size() < bytes) arena = std::vector<std::byte>(bytes);
+  } catch (const std::exception&) {  // bad_alloc, length_error
+    throw Error(ErrorCode::io, fmt::format("no memory for {} bytes of scratch", bytes))
+        .at_rank(rank);
+  }
   return arena.data();
 }
 

@@ -142,7 +142,7 @@ class Shared {
 
   /// Scratch of a rank for a call, at least `bytes` long; to be asked for by that rank, before it
   /// enters. It is kept here because peers may still read it when the rank has left its last call.
-  /// Two arenas suffice, as two entries do.
+  /// Two arenas suffice, as two entries do. Throws Error(io) without memory.
   [[nodiscard]] std::byte* scratch(int rank, std::uint64_t call, std::size_t bytes);
 
   /// A rank whose body has ended will never enter anything again.

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "ringside/base/options.hpp"
 #include "ringside/collectives/algorithm.hpp"
 #include "ringside/collectives/executors/host/communicator.hpp"
 #include "ringside/collectives/executors/host/shared.hpp"
@@ -72,15 +73,40 @@ TEST(Calls, StreamsThatRestForALongTimeAreMovedUp) {
   });
 }
 
+TEST(Calls, WhatTravelsInACallIsSettledForAllRanksOfAJob) {
+  World::threads(2).run([](Communicator& comm) {
+    for (int i = 0; i < 50; ++i) {
+      auto part = comm.split(0);
+      if (comm.rank() == 0) set_option("inline", i % 2 == 0 ? "0" : "1K");
+      std::vector<std::int64_t> data(4, comm.rank() + 1);
+      part->all_reduce(data);
+      ASSERT_EQ(data, std::vector<std::int64_t>(4, 3)) << "split " << i;
+    }
+  });
+  reset_option("inline");
+}
+
+TEST(Calls, AChangingScalarIsRightInEveryCall) {
+  World::threads(2).run([](Communicator& comm) {
+    for (int i = 0; i < 3000; ++i) {
+      std::vector<double> data(4, comm.rank() + 1);
+      comm.all_reduce(data, ReduceOp::premul_sum, {.scalar = i});
+      ASSERT_EQ(data, std::vector<double>(4, 3.0 * i));
+    }
+  });
+}
+
 TEST(Calls, ACallThatFindsNoScratchIsNoCall) {
   World::threads(4).run([](Communicator& comm) {
     expect_right_calls(comm, "ring", 1);
     if (comm.rank() == 1) {
       std::byte nothing{};  // never touched: the scratch for it is more than a vector can hold
       constexpr std::size_t elements = std::size_t{1} << 60;
-      EXPECT_THROW(comm.all_reduce(&nothing, &nothing, elements, ElementType::float32,
-                                   ReduceOp::sum, {.algorithm = "one_shot:transfer=push"}),
-                   std::length_error);
+      const auto outcome = outcome_of([&] {
+        comm.all_reduce(&nothing, &nothing, elements, ElementType::float32, ReduceOp::sum,
+                        {.algorithm = "one_shot:transfer=push"});
+      });
+      EXPECT_EQ(outcome.code, ErrorCode::io) << outcome.what;
     }
     expect_right_calls(comm, "ring", 2);
   });

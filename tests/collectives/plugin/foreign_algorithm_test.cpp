@@ -430,7 +430,7 @@ TEST(Sink, RefusesStructsAndListsThatAreNotThere) {
               const ringside_shape_v1 shape = {sizeof shape, 0, 1, 1};
               return sink->set_shape(sink, &shape);
             }),
-            "0 chunks per block: 1 to 1073741823 are possible");
+            "0 chunks per block: 1 to 1048576 are possible");
   EXPECT_EQ(refusal_of_build([](auto*, auto*, size_t, ringside_sink_v1* sink) -> int32_t {
               const ringside_shape_v1 shape = {sizeof shape, 1, 17, 1};
               return sink->set_shape(sink, &shape);
@@ -450,7 +450,7 @@ TEST(Sink, RefusesStructsAndListsThatAreNotThere) {
               one_chunk(sink);
               return add_op(sink, 0, {running(1)}, {});
             }),
-            "op 0: it has 0 destinations: 1 to 65536 are possible");
+            "op 0: it has 0 destinations: 1 to 1024 are possible");
   EXPECT_EQ(refusal_of_build([](auto*, auto*, size_t, ringside_sink_v1* sink) -> int32_t {
               one_chunk(sink);
               const ringside_location_v1 at = running(0);
@@ -464,7 +464,7 @@ TEST(Sink, RefusesStructsAndListsThatAreNotThere) {
               const ringside_op_v1 op = {sizeof op, 0, 0, 1, 0xffffffffU, 1, &at, &at};
               return sink->add_op(sink, &op);
             }),
-            "op 0: it has 4294967295 sources: 1 to 65536 are possible");
+            "op 0: it has 4294967295 sources: 1 to 1024 are possible");
 }
 
 }  // namespace
