@@ -45,18 +45,24 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(sys.argv[4] if len(sys.argv) > 4 else temporary)
         folder.mkdir(exist_ok=True)
-        wrong = 0
+        wrong = again = 0
         for number in range(tries):
             for kind, other, expected in (("same", program, False), ("slowed", slowed, True)):
                 old, new = folder / f"{kind}{number}a.json", folder / f"{kind}{number}b.json"
-                measure(program, old)
-                measure(other, new)
-                comparison = compare(old, new)
-                right = comparison["slower"] == expected
+                for _ in range(5):  # until the cores are as far apart in both runs, as a person would
+                    measure(program, old)
+                    measure(other, new)
+                    comparison = compare(old, new)
+                    if comparison["overall"]["verdict"] != "unknown":
+                        break
+                    again += 1
+                known = comparison["overall"]["verdict"] != "unknown"
+                right = known and comparison["slower"] == expected
                 wrong += not right
                 print(f"{kind} {number}: {'right' if right else 'WRONG'}: {words(comparison)}",
                       flush=True)
-        print(f"{2 * tries - wrong} of {2 * tries} pairs judged rightly")
+        print(f"{2 * tries - wrong} of {2 * tries} pairs judged rightly; {again} pairs could not be "
+              "compared and were measured again")
         return 1 if wrong else 0
 
 
