@@ -90,7 +90,7 @@ TEST(Calls, AChangingScalarIsRightInEveryCall) {
   World::threads(2).run([](Communicator& comm) {
     for (int i = 0; i < 3000; ++i) {
       std::vector<double> data(4, comm.rank() + 1);
-      comm.all_reduce(data, ReduceOp::premul_sum, {.scalar = i});
+      comm.all_reduce(data, ReduceOp::premul_sum, {.scalar = static_cast<double>(i)});
       ASSERT_EQ(data, std::vector<double>(4, 3.0 * i));
     }
   });
