@@ -102,6 +102,50 @@ TEST(Group, AReceiverServesWhoeverHasSent) {
   });
 }
 
+TEST(Group, MessagesOfAPairArriveInTheirOrderWheneverTheyAreSent) {
+  World::threads(2).run([](Communicator& comm) {
+    std::vector<int> data(40);
+    for (int attempt = 0; attempt < 1000; ++attempt) {
+      std::vector<int> expected(data.size());
+      std::iota(expected.begin(), expected.end(), 100 * attempt);
+      if (comm.rank() == 1) {
+        data = expected;
+        const Stopwatch watch;  // the receiver looks meanwhile, or does not yet
+        while (watch.elapsed() < std::chrono::microseconds(attempt % 16)) {
+        }
+      }
+      grouped([&] {
+        for (auto& one : data)
+          comm.rank() == 0 ? comm.recv(&one, 1, ElementType::int32, 1)
+                           : comm.send(&one, 1, ElementType::int32, 0);
+      });
+      ASSERT_EQ(data, expected);
+    }
+  });
+}
+
+TEST(Group, TwentyThousandMessagesAreNoBurden) {
+  const Stopwatch watch;
+  World::threads(2).run([](Communicator& comm) {
+    std::vector<int> data(20000, comm.rank());
+    const auto transfer = [&](auto& calls, int& one) {
+      return comm.rank() == 0 ? calls.recv(&one, 1, ElementType::int32, 1)
+                              : calls.send(&one, 1, ElementType::int32, 0);
+    };
+    grouped([&] {
+      for (int& one : data) transfer(comm, one);
+    });
+    EXPECT_EQ(data, std::vector<int>(data.size(), 1));
+    data.assign(data.size(), comm.rank() + 1);
+    auto async = comm.async();
+    std::vector<Handle> handles;
+    for (int& one : data) handles.push_back(transfer(async, one));
+    for (Handle& handle : handles) handle.wait();
+    EXPECT_EQ(data, std::vector<int>(data.size(), 2));
+  });
+  EXPECT_LT(watch.elapsed(), std::chrono::seconds(30));
+}
+
 TEST(Group, CommunicatorsMayBeListedInDifferentOrders) {
   World::threads(4).run([](Communicator& comm) {
     std::vector<Communicator> all;

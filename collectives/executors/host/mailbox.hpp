@@ -8,9 +8,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <mutex>
-#include <optional>
-#include <vector>
 
 #include "ringside/collectives/calls.hpp"
 
@@ -31,9 +30,11 @@ struct Envelope {
   /// What the receiver expected, for the sender's message; set before `mismatched`.
   std::size_t expected_elements = 0;
   ElementType expected_type = ElementType::float32;
+  Envelope* next = nullptr;  ///< the mailbox's
 };
 
-/// The messages to one rank that nobody has taken yet, in the order in which they were posted.
+/// The messages to one rank that nobody has taken yet: of each sender, in the order in which they
+/// were posted.
 class Mailbox {
  public:
   void post(Envelope& envelope);
@@ -42,15 +43,20 @@ class Mailbox {
   /// `mismatched` the sender waits; afterwards the envelope is gone.
   [[nodiscard]] Envelope* take(int from);
 
-  /// Whether the envelope was still there and now is no more.
+  /// Whether the envelope was still there and now is no more. Quick for the oldest of its sender.
   [[nodiscard]] bool withdraw(const Envelope& envelope);
 
   /// How many were posted so far; as long as it stands still, looking again finds nothing new.
   [[nodiscard]] std::uint64_t posted() const { return posted_.load(std::memory_order_acquire); }
 
  private:
+  struct Queue {
+    Envelope* oldest = nullptr;
+    Envelope* latest = nullptr;
+  };
+
   std::mutex mutex_;
-  std::vector<Envelope*> waiting_;
+  std::map<int, Queue> from_;  // by sender
   std::atomic<std::uint64_t> posted_{0};
 };
 

@@ -30,8 +30,15 @@ Error mismatch(int from, int to, std::size_t sent, ElementType sent_type, std::s
 void Messages::add(const Message& message, Seconds limit, Over over) {
   if (auto error = exception_of([&] { shared_.failure().throw_if_set(rank_); }))
     return over(std::move(error));
-  Transfer& transfer = transfers_.emplace_back(message, limit, std::move(over));
-  if (!transfer.sends()) return;
+  Peer& peer = peers_[message.peer];
+  const bool sends = message.direction == Message::Direction::send;
+  Transfer& transfer =
+      (sends ? peer.sends : peer.receives).emplace_back(message, limit, std::move(over));
+  next_limit_ = std::min(next_limit_, clock_.elapsed() + limit);
+  if (!sends) {
+    peer.looks = true;
+    return;
+  }
   transfer.envelope.from = rank_;
   transfer.envelope.data = static_cast<const std::byte*>(message.data);
   transfer.envelope.elements = message.elements;
@@ -41,25 +48,56 @@ void Messages::add(const Message& message, Seconds limit, Over over) {
 
 bool Messages::work(WaitPolicy policy, const std::function<bool()>& more) {
   const auto& failed = shared_.failure().flag();
-  while (!transfers_.empty()) {
-    policy.limit = shortest_rest();
+  while (!peers_.empty()) {
+    policy.limit = next_limit_ - clock_.elapsed();
     shared_.job().adapt(policy);
     const auto result = wait_until([&] { return advance() || more(); }, policy, failed);
     if (result == WaitResult::timed_out) fail_overdue();
     if (failed.load(std::memory_order_acquire)) give_up();
     if (more()) return false;
   }
+  next_limit_ = Seconds{std::numeric_limits<double>::infinity()};
   return true;
 }
 
 bool Messages::advance() {
   bool moved = false;
-  for (auto transfer = transfers_.begin(); transfer != transfers_.end();) {
-    const bool over = transfer->sends() ? advance_send(*transfer) : advance_receive(*transfer);
-    moved = moved || over;
-    transfer = over ? transfers_.erase(transfer) : std::next(transfer);
+  for (auto at = peers_.begin(); at != peers_.end();) {
+    Peer& peer = at->second;
+    moved |= advance_sends(peer);
+    moved |= advance_receives(at->first, peer);
+    at = peer.sends.empty() && peer.receives.empty() ? peers_.erase(at) : std::next(at);
   }
   return moved || shared_.failure().flag().load(std::memory_order_relaxed);
+}
+
+bool Messages::advance_sends(Peer& peer) {
+  bool moved = false;
+  while (!peer.sends.empty() && advance_send(peer.sends.front())) {
+    peer.sends.pop_front();
+    moved = true;
+  }
+  return moved;
+}
+
+bool Messages::advance_receives(int from, Peer& peer) {
+  if (peer.receives.empty()) return false;
+  Mailbox& mailbox = shared_.mailbox(rank_);
+  const bool gone = shared_.gone(from);  // before looking: what it sent, it sent before it went
+  bool moved = false;
+  if (const auto posted = mailbox.posted(); peer.looks || posted != peer.looked_at) {
+    peer.looks = false;
+    peer.looked_at = posted;
+    while (!peer.receives.empty()) {
+      Envelope* envelope = mailbox.take(from);
+      if (envelope == nullptr) break;
+      receive(peer.receives.front(), *envelope);
+      peer.receives.pop_front();
+      moved = true;
+    }
+  }
+  if (gone && !peer.receives.empty()) fail_gone(peer.receives.front());
+  return moved;
 }
 
 bool Messages::advance_send(Transfer& transfer) {
@@ -86,19 +124,7 @@ bool Messages::advance_send(Transfer& transfer) {
   return false;
 }
 
-bool Messages::advance_receive(Transfer& transfer) {
-  const int peer = transfer.message.peer;
-  Mailbox& mailbox = shared_.mailbox(rank_);
-  const bool gone = shared_.gone(peer);  // before looking: what it sent, it sent before it went
-  if (const auto posted = mailbox.posted(); posted != transfer.looked_at) {
-    transfer.looked_at = posted;
-    if (Envelope* envelope = mailbox.take(peer)) return receive(transfer, *envelope);
-  }
-  if (gone) fail_gone(transfer);
-  return false;
-}
-
-bool Messages::receive(Transfer& transfer, Envelope& envelope) {
+void Messages::receive(Transfer& transfer, Envelope& envelope) {
   const Message& message = transfer.message;
   if (envelope.elements != message.elements || envelope.type != message.type) {
     auto error = std::make_exception_ptr(mismatch(message.peer, rank_, envelope.elements,
@@ -108,30 +134,33 @@ bool Messages::receive(Transfer& transfer, Envelope& envelope) {
     envelope.expected_elements = message.elements;
     envelope.expected_type = message.type;
     envelope.state.store(State::mismatched, std::memory_order_release);
-    transfer.over(std::move(error));
-    return true;
+    return transfer.over(std::move(error));
   }
   if (message.elements > 0)
     // A message to oneself may lie where it is to go.
     std::memmove(message.data, envelope.data, message.elements * size_of(message.type));
   envelope.state.store(State::copied, std::memory_order_release);
   transfer.over(nullptr);
-  return true;
 }
 
 // --- failing -------------------------------------------------------------------------------------
 
-Seconds Messages::shortest_rest() const {
-  Seconds rest{std::numeric_limits<double>::infinity()};
-  for (const auto& transfer : transfers_)
-    rest = std::min(rest, transfer.limit - transfer.since.elapsed());
-  return rest;
+const Messages::Transfer* Messages::most_urgent() const {
+  const Transfer* urgent = nullptr;
+  for (const auto& [rank, peer] : peers_)
+    for (const auto* transfers : {&peer.sends, &peer.receives})
+      for (const Transfer& transfer : *transfers)
+        if (urgent == nullptr || transfer.rest() < urgent->rest()) urgent = &transfer;
+  return urgent;
 }
 
 void Messages::fail_overdue() {
-  for (const auto& transfer : transfers_)
-    if (transfer.since.elapsed() >= transfer.limit)
-      return fail(transfer, fmt::format(" after {}", format_duration(transfer.limit)));
+  const Transfer* urgent = most_urgent();
+  const Seconds rest =
+      urgent != nullptr ? urgent->rest() : Seconds{std::numeric_limits<double>::infinity()};
+  if (rest <= Seconds{0})
+    return fail(*urgent, fmt::format(" after {}", format_duration(urgent->limit)));
+  next_limit_ = clock_.elapsed() + rest;
 }
 
 void Messages::fail_gone(const Transfer& transfer) {
@@ -145,20 +174,22 @@ void Messages::fail(const Transfer& transfer, const std::string& why) {
 }
 
 void Messages::give_up() {
+  for (auto& [rank, peer] : peers_)
+    for (auto* transfers : {&peer.sends, &peer.receives})
+      for (Transfer& transfer : *transfers) give_up(transfer);
+  peers_.clear();
+}
+
+void Messages::give_up(Transfer& transfer) {
+  if (!transfer.sends() || shared_.mailbox(transfer.message.peer).withdraw(transfer.envelope))
+    return transfer.over(exception_of([&] { shared_.failure().throw_cause(rank_); }));
   WaitPolicy patient;
   patient.limit = Seconds{std::numeric_limits<double>::infinity()};  // a copy always ends
   const std::atomic<bool> never{false};
-  for (auto& transfer : transfers_) {
-    if (!transfer.sends() || shared_.mailbox(transfer.message.peer).withdraw(transfer.envelope)) {
-      transfer.over(exception_of([&] { shared_.failure().throw_cause(rank_); }));
-      continue;
-    }
-    wait_until(
-        [&] { return transfer.envelope.state.load(std::memory_order_acquire) != State::taken; },
-        patient, never);
-    advance_send(transfer);
-  }
-  transfers_.clear();
+  wait_until(
+      [&] { return transfer.envelope.state.load(std::memory_order_acquire) != State::taken; },
+      patient, never);
+  advance_send(transfer);
 }
 
 std::string Messages::describe(const Transfer& transfer) const {

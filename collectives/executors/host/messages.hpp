@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <list>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -40,30 +42,46 @@ class Messages {
     Seconds limit;
     Over over;
     Stopwatch since;
-    Envelope envelope;                // of a send
-    std::uint64_t looked_at = ~0ULL;  // of a receive: what its mailbox had when it last looked
+    Envelope envelope;  // of a send
+    [[nodiscard]] Seconds rest() const { return limit - since.elapsed(); }
     [[nodiscard]] bool sends() const { return message.direction == Message::Direction::send; }
+  };
+
+  /// What is under way with one rank. Messages of a pair are over in their order, so only the first
+  /// of each list is looked at: a later one must not overtake it, and needs no look before.
+  struct Peer {
+    std::list<Transfer> sends;  // a posted envelope must not move
+    std::list<Transfer> receives;
+    std::uint64_t looked_at = 0;  // what the mailbox had when the receives last looked
+    bool looks = false;           // there are receives that have not looked yet
   };
 
   /// Whether anything could be done; removes what is over.
   bool advance();
+  bool advance_sends(Peer& peer);
+  bool advance_receives(int from, Peer& peer);
   /// Does what can be done for one; true if it is over.
   bool advance_send(Transfer& transfer);
-  bool advance_receive(Transfer& transfer);
-  bool receive(Transfer& transfer, Envelope& envelope);
+  void receive(Transfer& transfer, Envelope& envelope);
 
-  [[nodiscard]] Seconds shortest_rest() const;
+  /// A send or receive with the least time left; none if there is none.
+  [[nodiscard]] const Transfer* most_urgent() const;
+  /// Fails if a time limit has passed; else sets when to look again.
   void fail_overdue();
   void fail(const Transfer& transfer, const std::string& why);
   void fail_gone(const Transfer& transfer);
   /// Ends all messages with the communicator's cause, once nobody is copying from a buffer.
   void give_up();
+  void give_up(Transfer& transfer);
 
   [[nodiscard]] std::string describe(const Transfer& transfer) const;
 
   Shared& shared_;
   int rank_;
-  std::list<Transfer> transfers_;  // a posted envelope must not move
+  std::map<int, Peer> peers_;  // those with anything under way
+  /// No time limit passes before: those of messages that are over count until it is reached.
+  Seconds next_limit_{std::numeric_limits<double>::infinity()};
+  Stopwatch clock_;  // of `next_limit_`
 };
 
 }  // namespace ringside::host
