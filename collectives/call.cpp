@@ -210,13 +210,6 @@ void check_message(const Message& message, int ranks) {
     refuse_message(fmt::format("a null buffer for {} elements", message.elements));
 }
 
-bool may_go_together(const Message& a, const Message& b) {
-  using Direction = Message::Direction;
-  if (a.direction == Direction::send && b.direction == Direction::send) return true;
-  return !overlap(static_cast<const std::byte*>(a.data), a.elements * size_of(a.type),
-                  static_cast<const std::byte*>(b.data), b.elements * size_of(b.type));
-}
-
 bool placement_may_differ(const Call& call, int ranks) {
   if (has_root(call.collective)) return ranks > 1;
   if (call.collective != Collective::reduce_scatter && call.collective != Collective::all_gather)

@@ -52,10 +52,6 @@ void check_timeout(const CallOptions& options);
 /// Checks one end of a transfer. Throws Error(invalid_argument).
 void check_message(const Message& message, int ranks);
 
-/// Whether two messages of a rank may be under way at once: not if one is received where the other
-/// lies.
-[[nodiscard]] bool may_go_together(const Message& a, const Message& b);
-
 /// Whether ranks of such a call may differ in placement, some of them having no say: what is agreed
 /// on must then not depend on the placement. The same on all ranks.
 [[nodiscard]] bool placement_may_differ(const Call& call, int ranks);

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <system_error>
 #include <utility>
 
@@ -48,7 +47,7 @@ bool CallQueue::append(std::span<const State> calls) {
   const std::lock_guard lock(mutex_);
   calls_.insert(calls_.end(), calls.begin(), calls.end());
   outstanding_.fetch_add(static_cast<int>(calls.size()), std::memory_order_relaxed);
-  message_comes_.store(!held_ && !calls_.empty() && calls_.front()->message() != nullptr,
+  message_comes_.store(!calls_.empty() && calls_.front()->message() != nullptr,
                        std::memory_order_relaxed);
   if (asleep_) calls_to_thread_.fetch_add(1, std::memory_order_relaxed);
   return std::exchange(asleep_, false);
@@ -99,43 +98,39 @@ bool CallQueue::sleep_until_called() {
 
 void CallQueue::work() {
   for (;;) {
+    take_messages();
     begin_messages();
-    if (!messages_.empty()) {
-      const bool all_over = implementation_.work_on_messages(
-          [this] { return message_comes_.load(std::memory_order_relaxed); });
-      if (!all_over) continue;
-      messages_.clear();
-    } else if (const State call = take_front()) {
-      run(call);
+    if (!messages_.is_empty()) {
+      implementation_.work_on_messages([this] {
+        return message_comes_.load(std::memory_order_relaxed) || messages_.has_ready();
+      });
+    } else if (State call = take_front()) {
+      if (call->message() == nullptr)
+        run(call);
+      else
+        messages_.add(std::move(call));  // came this very moment
     } else {
       return;
     }
   }
 }
 
-void CallQueue::begin_messages() {
-  for (;;) {
-    State call;
-    {
-      const std::lock_guard lock(mutex_);
-      std::erase_if(messages_, [](const State& message) { return message->is_over(); });
-      const Message* message = calls_.empty() ? nullptr : calls_.front()->message();
-      held_ = message != nullptr && conflicts(*message);
-      message_comes_.store(false, std::memory_order_relaxed);
-      if (message == nullptr || held_) return;
-      call = std::move(calls_.front());
-      calls_.pop_front();
-    }
-    messages_.push_back(call);
-    auto over = [this, call](std::exception_ptr error) { finish(call, std::move(error)); };
-    implementation_.add_message(*call->message(), call->options(), std::move(over));
-  }
+void CallQueue::take_messages() {
+  const std::lock_guard lock(mutex_);
+  message_comes_.store(false, std::memory_order_relaxed);
+  for (; !calls_.empty() && calls_.front()->message() != nullptr; calls_.pop_front())
+    messages_.add(std::move(calls_.front()));
 }
 
-bool CallQueue::conflicts(const Message& message) const {
-  return std::any_of(messages_.begin(), messages_.end(), [&](const State& other) {
-    return !may_go_together(message, *other->message());
-  });
+void CallQueue::begin_messages() {
+  while (messages_.has_ready()) {
+    const auto [number, call] = messages_.begin_ready();
+    auto over = [this, number = number, call = call](std::exception_ptr error) {
+      messages_.end(number);
+      finish(call, std::move(error));
+    };
+    implementation_.add_message(*call->message(), call->options(), std::move(over));
+  }
 }
 
 CallQueue::State CallQueue::take_front() {

@@ -8,16 +8,16 @@
 #include <mutex>
 #include <span>
 #include <thread>
-#include <vector>
 
 #include "ringside/collectives/call.hpp"
 #include "ringside/collectives/handle_state.hpp"
+#include "ringside/collectives/message_schedule.hpp"
 
 namespace ringside {
 
 /// Runs calls in the order in which they were pushed. Messages that follow one another go on side
 /// by side, so that none waits for another of them, unless they touch the same memory: then the
-/// later one waits, as order demands.
+/// later one waits, as order demands, and with it only those of its peer and direction.
 ///
 /// The thread starts with the first call, and sleeps while there is none. `push`, `run_here` and
 /// `drain` are called by one thread at a time, the communicator's.
@@ -26,7 +26,7 @@ class CallQueue {
   using State = std::shared_ptr<Handle::State>;
 
   explicit CallQueue(Communicator::Implementation& implementation)
-      : implementation_(implementation) {}
+      : implementation_(implementation), messages_(implementation.rank()) {}
   CallQueue(const CallQueue&) = delete;
   CallQueue& operator=(const CallQueue&) = delete;
   /// Returns when all calls are over.
@@ -56,9 +56,10 @@ class CallQueue {
   [[nodiscard]] bool append(std::span<const State> calls);
   /// Runs all calls that there are.
   void work();
-  /// Hands over the messages at the front of the queue.
+  /// Takes the messages at the front of the queue.
+  void take_messages();
+  /// Hands over those that may begin.
   void begin_messages();
-  [[nodiscard]] bool conflicts(const Message& message) const;
   [[nodiscard]] State take_front();
   void run(const State& call);
   void finish(const State& call, std::exception_ptr error);
@@ -72,12 +73,10 @@ class CallQueue {
   bool ends_ = false;
   /// Changes whenever the thread, if it sleeps, has to look again.
   std::atomic<int> calls_to_thread_{0};
-  /// Whether the first call may join the messages under way.
+  /// Whether the first call is a message, which may join those under way.
   std::atomic<bool> message_comes_{false};
 
-  // Of whoever works:
-  std::vector<State> messages_;  // under way
-  bool held_ = false;            // the first call waits for them
+  MessageSchedule messages_;  // of whoever works
 
   std::thread thread_;
 };

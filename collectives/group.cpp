@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 
 #include <exception>
+#include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "ringside/collectives/group_notes.hpp"
+#include "ringside/collectives/message_memory.hpp"
 
 namespace ringside {
 namespace {
@@ -58,34 +61,42 @@ std::vector<Batch> batches_of(std::span<const Noted> notes) {
   throw Error(ErrorCode::invalid_argument, fmt::format("group: {}", why));
 }
 
-/// Messages that start together: to oneself there are as many sends as receives, and none is
-/// received where another lies.
-void check_messages(std::span<const Message* const> messages, int rank) {
-  int to_oneself = 0;
-  for (const Message* message : messages)
-    if (message->peer == rank)
-      to_oneself += message->direction == Message::Direction::send ? 1 : -1;
-  if (to_oneself > 0) refuse("a rank sends to itself without receiving it");
-  if (to_oneself < 0) refuse("a rank receives from itself without sending it");
-  for (std::size_t i = 0; i < messages.size(); ++i)
-    for (std::size_t j = 0; j < i; ++j) {
-      const bool own = messages[i]->peer == rank && messages[j]->peer == rank;
-      if (!own && !may_go_together(*messages[i], *messages[j]))
-        refuse("a message is received where another one of the group lies");
-    }
+/// Messages that go on side by side on one communicator: to oneself there are as many sends as
+/// receives.
+void check_all_paired(const OwnMessages& own) {
+  if (own.all_paired()) return;
+  if (own.unpaired() == Message::Direction::send)
+    refuse("a rank sends to itself without receiving it");
+  refuse("a rank receives from itself without sending it");
 }
 
-void check(const Batch& batch) {
-  std::vector<const Message*> together;
-  for (const auto& call : batch.calls) {
-    if (call->message() != nullptr) {
-      together.push_back(call->message());
+/// None of the messages that go on side by side is received where another lies. Those of one
+/// communicator do unless a collective is between them.
+void check(std::span<const Noted> notes) {
+  struct Run {
+    OwnMessages own;
+    std::size_t number = 0;  // of collectives before
+  };
+  std::map<const CallQueue*, Run> runs;
+  std::vector<std::size_t> run_of(notes.size());
+  MessageMemory memory;
+  for (std::size_t i = 0; i < notes.size(); ++i) {
+    const CallQueue& queue = *notes[i].queue;
+    Run& run = runs[&queue];
+    run_of[i] = run.number;
+    const Message* message = notes[i].call->message();
+    if (message == nullptr) {
+      check_all_paired(run.own);
+      ++run.number;
       continue;
     }
-    check_messages(together, batch.queue->rank());
-    together.clear();
+    const auto partner = message->peer == queue.rank() ? run.own.add(i, message->direction)
+                                                       : std::optional<MessageMemory::Number>();
+    for (const auto other : memory.add(i, *message, partner))
+      if (notes[other].queue.get() != &queue || run_of[other] == run.number)
+        refuse("a message is received where another one of the group lies");
   }
-  check_messages(together, batch.queue->rank());
+  for (const auto& [queue, run] : runs) check_all_paired(run.own);
 }
 
 void start(const Batch& batch) {
@@ -140,9 +151,7 @@ void group_end() {
 
   auto notes = std::exchange(groups().notes, {});
   const auto batches = batches_of(notes);
-  if (const auto error = exception_of([&] {
-        for (const Batch& batch : batches) check(batch);
-      })) {
+  if (const auto error = exception_of([&] { check(notes); })) {
     discard(notes, "the group was refused");
     std::rethrow_exception(error);
   }

@@ -81,6 +81,82 @@ TEST(Group, RanksMaySendToEachOtherInAnyOrder) {
     });
 }
 
+TEST(Group, AMessageToOneselfMayLieWhereItIsToGo) {
+  const Stopwatch watch;
+  World::threads(2).run([](Communicator& comm) {
+    const int me = comm.rank();
+    std::vector<int> data{1, 2, 3, 4, 5};
+    for (const bool receive_first : {false, true})
+      grouped([&] {
+        const auto half = std::span(data);
+        if (receive_first) comm.recv(half.last(4), me);
+        comm.send(half.first(4), me);
+        if (!receive_first) comm.recv(half.last(4), me);
+      });
+    EXPECT_EQ(data, (std::vector<int>{1, 1, 1, 2, 3}));
+    std::vector<Handle> handles;  // the next such message waits for the first
+    for (int i = 0; i < 2; ++i)
+      grouped([&] {
+        handles.push_back(comm.async().send(std::span(data).last(4), me));
+        handles.push_back(comm.async().recv(std::span(data).first(4), me));
+      });
+    for (auto& handle : handles) handle.wait();
+    EXPECT_EQ(data, (std::vector<int>{1, 2, 3, 3, 3}));
+  });
+  EXPECT_LT(watch.elapsed(), std::chrono::seconds(30));
+}
+
+TEST(Group, OnlyTheTwoEndsOfAMessageToOneselfMayShareMemory) {
+  World::threads(1).run([](Communicator& comm) {
+    std::vector<int> data(10), other(10), third(10);
+    const auto outcome = outcome_of([&] {
+      grouped([&] {
+        comm.send(data, 0);
+        comm.send(other, 0);
+        comm.recv(third, 0);
+        comm.recv(data, 0);  // of the second
+      });
+    });
+    EXPECT_EQ(outcome.code, ErrorCode::invalid_argument) << outcome.what;
+  });
+}
+
+TEST(Group, AMessageReceivedWhereOneOfAnotherCommunicatorLiesIsRefused) {
+  World::threads(2).run([](Communicator& comm) {
+    auto part = comm.split(0);
+    const int other = 1 - comm.rank();
+    std::vector<int> data(10), sent(10, 1);
+    const auto outcome = outcome_of([&] {
+      grouped([&] {
+        comm.send(sent, other);
+        part->send(sent, other);  // sends may share
+        comm.recv(data, other);
+        comm.barrier();
+        part->recv(std::span(data).last(1), other);
+      });
+    });
+    EXPECT_EQ(outcome.code, ErrorCode::invalid_argument) << outcome.what;
+    EXPECT_TRUE(outcome.says("received where another")) << outcome.what;
+    comm.barrier();
+  });
+}
+
+TEST(Group, ACollectiveBetweenThemLetsMessagesOfACommunicatorShareMemory) {
+  World::threads(2).run([](Communicator& comm) {
+    const int other = 1 - comm.rank();
+    std::vector<int> data(10), out(10, comm.rank());
+    grouped([&] {
+      comm.recv(data, other);
+      comm.send(out, other);
+      comm.barrier();
+      comm.send(data, other);
+      comm.recv(out, other);
+    });
+    EXPECT_EQ(out, std::vector<int>(10, comm.rank()));
+    EXPECT_EQ(data, std::vector<int>(10, other));
+  });
+}
+
 TEST(Group, AReceiverServesWhoeverHasSent) {
   // Rank 0 lists rank 1 first, which sends only when rank 2's message to rank 0 has been taken.
   World::threads(3).run([](Communicator& comm) {

@@ -118,6 +118,84 @@ TEST(SendRecv, AsynchronousMessagesThatShareMemoryKeepTheirOrder) {
   });
 }
 
+TEST(SendRecv, AMessageThatSharesMemoryWaitsOnlyForThoseItSharesItWith) {
+  // Rank 0 gets from rank 2 only what rank 2 makes of what rank 0 passes on from rank 1.
+  const Stopwatch watch;
+  World::threads(3).run([](Communicator& comm) {
+    std::vector<int> passed(10), answer(10);
+    if (comm.rank() == 0) {
+      auto first = comm.async().recv(passed, 1);
+      auto second = comm.async().recv(answer, 2);
+      auto third = comm.async().send(passed, 2);
+      for (auto* handle : {&first, &second, &third}) handle->wait();
+      EXPECT_EQ(passed, numbered(10, 11));
+      EXPECT_EQ(answer, numbered(10, 12));
+    } else if (comm.rank() == 1) {
+      comm.send(numbered(10, 11), 0);
+    } else {
+      comm.recv(passed, 0);
+      for (int& one : passed) ++one;
+      comm.send(passed, 0);
+    }
+  });
+  EXPECT_LT(watch.elapsed(), generous);
+}
+
+TEST(SendRecv, AMessageThatSharesMemoryHoldsUpNoneOfOtherPeers) {
+  // Rank 1 sends what rank 0 passes on only after it has got rank 0's last message.
+  const Stopwatch watch;
+  World::threads(3).run([](Communicator& comm) {
+    std::vector<int> passed(10), other = numbered(10, 5);
+    if (comm.rank() == 0) {
+      auto first = comm.async().recv(passed, 1);
+      auto second = comm.async().send(passed, 2);
+      auto third = comm.async().send(other, 1);
+      for (auto* handle : {&first, &second, &third}) handle->wait();
+    } else if (comm.rank() == 1) {
+      comm.recv(passed, 0);
+      EXPECT_EQ(passed, numbered(10, 5));
+      comm.send(numbered(10, 1), 0);
+    } else {
+      comm.recv(passed, 0);
+      EXPECT_EQ(passed, numbered(10, 1));
+    }
+  });
+  EXPECT_LT(watch.elapsed(), generous);
+}
+
+TEST(SendRecv, MessagesBehindOneThatWaitsKeepTheOrderOfTheirPair) {
+  World::threads(2).run([](Communicator& comm) {
+    constexpr std::size_t count = 300;
+    std::vector<int> data(count);
+    if (comm.rank() == 0) {
+      std::vector<Handle> handles;
+      for (std::size_t i = 0; i < count; ++i) {  // every third is passed back from where it came to
+        int* const one = &data[i];
+        handles.push_back(comm.async().recv(one, 1, ElementType::int32, 1));
+        if (i % 3 == 0) handles.push_back(comm.async().send(one, 1, ElementType::int32, 1));
+        if (i % 3 == 1) handles.push_back(comm.async().send(&data[0], 1, ElementType::int32, 1));
+      }
+      for (auto& handle : handles) handle.wait();
+      EXPECT_EQ(data, numbered(count, 7));
+    } else {
+      const std::vector<int> out = numbered(count, 7);
+      std::vector<int> back, expected;
+      std::vector<Handle> handles;
+      back.resize(count);
+      auto at = back.begin();
+      for (std::size_t i = 0; i < count; ++i) {
+        handles.push_back(comm.async().send(&out[i], 1, ElementType::int32, 0));
+        if (i % 3 == 2) continue;
+        handles.push_back(comm.async().recv(&*at++, 1, ElementType::int32, 0));
+        expected.push_back(i % 3 == 0 ? out[i] : out[0]);
+      }
+      for (auto& handle : handles) handle.wait();
+      back.resize(expected.size());
+      EXPECT_EQ(back, expected);
+    }
+  });
+}
+
 TEST(SendRecv, MessagesAndCollectivesKeepTheirOrder) {
   World::threads(2).run([](Communicator& comm) {
     const int me = comm.rank();
