@@ -273,8 +273,8 @@ ringside_status ringside_group_start(void);
 /// status of the first call that failed, when those without handles are over.
 ringside_status ringside_group_end(void);
 
-/// Ends the innermost group; nothing that was noted in the outermost one will run: waits for it
-/// return RINGSIDE_ABORTED.
+/// Ends the innermost group; nothing that was noted since its start will run: waits for it return
+/// RINGSIDE_ABORTED. What outer groups have noted besides stays noted.
 ringside_status ringside_group_discard(void);
 
 #ifdef __cplusplus

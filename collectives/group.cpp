@@ -168,6 +168,18 @@ void group_discard() {
   --detail::open_groups;
 }
 
+namespace detail {
+
+void refuse_open_groups(int rank) {
+  if (open_groups == 0) return;
+  while (open_groups > 0) group_discard();
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("rank {}: its body has left a group open: its calls have not run", rank))
+      .at_rank(rank);
+}
+
+}  // namespace detail
+
 void grouped(const std::function<void()>& body) {
   const int outside = detail::open_groups;
   const auto discard_to = [&](int level) {

@@ -15,4 +15,8 @@ extern constinit thread_local int open_groups;
 /// waits for a call that is `blocking`, or whose handle has been dropped by then.
 void note_in_group(std::shared_ptr<CallQueue> queue, CallQueue::State call, bool blocking);
 
+/// At the end of a rank's body: if it has left groups open, discards them and throws
+/// Error(invalid_argument), as nobody would run their calls.
+void refuse_open_groups(int rank);
+
 }  // namespace ringside::detail

@@ -15,6 +15,7 @@
 #include "ringside/collectives/executors/host/communicator.hpp"
 #include "ringside/collectives/executors/host/job.hpp"
 #include "ringside/collectives/executors/host/shared.hpp"
+#include "ringside/collectives/group_notes.hpp"
 #include "ringside/collectives/plan_cache.hpp"
 #include "ringside/collectives/prover.hpp"
 
@@ -60,6 +61,7 @@ class World::Implementation {
       if (auto exception = exception_of([&] {
             communicator.emplace(std::make_unique<host::HostCommunicator>(shared, rank));
             body(*communicator);
+            detail::refuse_open_groups(rank);
           })) {
         why.emplace(ErrorCode::aborted,
                     fmt::format("rank {} ended with: {}", rank, words_of(exception)));

@@ -25,7 +25,8 @@ class World {
   /// called again, one call at a time; a new run begins with a new communicator. If bodies throw,
   /// all communicators that the rank belongs to (by `split`) are aborted, so that nobody waits for
   /// it, and the exception that came first is rethrown. Handles and communicators that the body
-  /// itself holds wait, as always, when the exception destroys them.
+  /// itself holds wait, as always, when the exception destroys them. A body that returns with a
+  /// group open counts as one that throws Error(invalid_argument): the group's calls do not run.
   void run(const std::function<void(Communicator&)>& body);
 
  private:

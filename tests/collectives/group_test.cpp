@@ -481,6 +481,23 @@ TEST(Group, MessagesThatCannotGoSideBySideAreRefused) {
   });
 }
 
+TEST(Group, ABodyThatReturnsInAnOpenGroupIsRefusedAndFreesTheOthers) {
+  const Stopwatch watch;
+  const auto outcome = outcome_of([] {
+    World::threads(2).run([](Communicator& comm) {
+      if (comm.rank() == 1) group_start();
+      group_start();
+      comm.barrier();
+      if (comm.rank() == 0)
+        expect_cause(outcome_of([] { group_end(); }), ErrorCode::aborted, "left a group open");
+    });
+  });
+  EXPECT_EQ(outcome.code, ErrorCode::invalid_argument);
+  EXPECT_EQ(outcome.rank, 1);
+  EXPECT_TRUE(outcome.says("left a group open")) << outcome.what;
+  EXPECT_LT(watch.elapsed(), std::chrono::seconds(30));
+}
+
 TEST(Group, AThreadThatEndsInAnOpenGroupLeavesNobodyWaiting) {
   World::threads(1).run([](Communicator& comm) {
     std::vector<int> data(10, 1);
