@@ -89,6 +89,7 @@ Json timing(const Series& series, const Row& row, const std::optional<Timing>& m
                {"p95_us", measured->p95},
                {"skew_us", measured->skew},
                {"round_times_us", measured->round_times},
+               {"round_medians_us", measured->round_medians},
                {"iterations", measured->iterations},
                {"calls_per_sample", measured->calls_per_sample}};
   if (!measured->spec.empty()) json["algorithm"] = measured->spec;

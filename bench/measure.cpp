@@ -84,6 +84,7 @@ class Rounds {
     if (!request_.iterations && (now > 2 * call_ || now < call_ / 2)) call_ = now;
     round_times_.push_back(1e6 * mean(times.rank_seconds) / calls);
     skews_.push_back(1e6 * (maximum(times.rank_seconds) - minimum(times.rank_seconds)) / calls);
+    round_medians_.push_back(1e6 * bench::median(times.sample_seconds));
     for (const double seconds : times.sample_seconds) samples_.push_back(1e6 * seconds);
     return slowest(times);
   }
@@ -95,6 +96,7 @@ class Rounds {
     timing.round_facts = facts_;
     timing.time = bench::median(round_times_);
     timing.round_times = round_times_;
+    timing.round_medians = round_medians_;
     timing.median = bench::median(samples_);
     timing.minimum = bench::minimum(samples_);
     timing.p95 = percentile(samples_, 95);
@@ -109,7 +111,7 @@ class Rounds {
   Seconds share_;
   double call_;
   std::int64_t calls_ = 0, calls_per_sample_ = 1;
-  std::vector<double> round_times_, skews_, samples_;
+  std::vector<double> round_times_, round_medians_, skews_, samples_;
   std::vector<RoundFacts> facts_;
 };
 

@@ -23,6 +23,8 @@ Timing merge_timings(const std::vector<const Timing*>& passes) {
     const Timing& pass = *passes[i];
     merged.round_times.insert(merged.round_times.end(), pass.round_times.begin(),
                               pass.round_times.end());
+    merged.round_medians.insert(merged.round_medians.end(), pass.round_medians.begin(),
+                                pass.round_medians.end());
     merged.round_facts.insert(merged.round_facts.end(), pass.round_facts.begin(),
                               pass.round_facts.end());
     merged.iterations += pass.iterations;

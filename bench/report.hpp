@@ -37,6 +37,7 @@ struct Timing {
   /// What the row prints: the median over rounds of the mean over ranks of (elapsed / calls).
   double time = 0;
   std::vector<double> round_times;      ///< by round, the mean over ranks
+  std::vector<double> round_medians;    ///< by round, of its samples
   std::vector<RoundFacts> round_facts;  ///< by round; empty if nothing was watched
   /// Of the samples: a sample is the slowest rank's time of `calls_per_sample` calls on end,
   /// divided by them.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /// Two runs of the benchmark: which rows differ, beyond what two runs of the same program differ.
 ///
-/// The unit is a round, and rounds must be spread over the run (passes.hpp): then they differ by
+/// The unit is a round (the median of its samples, or the mean where ranks share cores), and rounds
+/// must be spread over the run (passes.hpp): then they differ by
 /// all that differs between two runs too. Virtual cores move, which changes latencies fourfold:
 /// rounds are compared only with rounds of the same distance between the cores, told by the probe
 /// beside each of them; rounds whose two probes disagree are left out. What else changes the speed

@@ -24,9 +24,12 @@ double positive(const JsonValue& value) {
   return number;
 }
 
-std::vector<RunRound> read_rounds(const JsonValue& timing) {
+/// Where every rank has a core, the median of a round's samples is the time of the calls that
+/// nobody interrupted. Where ranks take turns on a core, some calls are fast because others were
+/// slow, and only the mean says something.
+std::vector<RunRound> read_rounds(const JsonValue& timing, bool a_core_each) {
   std::vector<RunRound> rounds;
-  const JsonValue times = timing["round_times_us"];
+  const JsonValue times = timing[a_core_each ? "round_medians_us" : "round_times_us"];
   (void)times.size(1, most_rounds);
   for (const auto& time : times.items()) rounds.push_back({.microseconds = positive(time)});
   if (const auto probes = timing.find("round_probes_ns")) {
@@ -50,7 +53,8 @@ bool is_compared(const std::string& label) {
          std::find(others.begin(), others.end(), label) == others.end();
 }
 
-void read_result(const JsonValue& result, const std::string& collective, MeasuredRun& run) {
+void read_result(const JsonValue& result, const std::string& collective, int cores,
+                 MeasuredRun& run) {
   RunKey key;
   const auto own = result.find("collective");
   key.collective = own ? own->text() : collective;
@@ -65,7 +69,7 @@ void read_result(const JsonValue& result, const std::string& collective, Measure
     const JsonValue timing = result[placement == Placement::in_place ? "in_place" : "out_of_place"];
     if (timing.is_null()) continue;
     key.placement = placement;
-    run.rows.push_back({key, read_rounds(timing)});
+    run.rows.push_back({key, read_rounds(timing, key.ranks <= cores)});
   }
 }
 
@@ -91,10 +95,11 @@ MeasuredRun run_from_json(std::string_view text, const std::string& name) {
   run.processor = root["machine"]["processor"].text();
   run.commit = root["machine"]["source_commit"].text();
   run.date = root["start_time"].text();
+  const auto cores = static_cast<int>(root["machine"]["allowed_cores"].integer(0, 1'000'000));
   const auto all = root.find("collective");
   const std::string collective = all && all->is_string() ? all->text() : "";
   (void)root["results"].size(0, most_rows);
-  for (const auto& result : root["results"].items()) read_result(result, collective, run);
+  for (const auto& result : root["results"].items()) read_result(result, collective, cores, run);
   return run;
 }
 
