@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "ringside/base/error.hpp"
+#include "ringside/base/options.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/bench/algorithm_subject.hpp"
 #include "ringside/bench/competitors.hpp"
@@ -23,6 +24,15 @@ std::string utc_now() {
   return fmt::format(
       "{:%Y-%m-%dT%H:%M:%S}Z",
       fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+}
+
+/// Those that may change what is measured.
+std::vector<std::pair<std::string, std::string>> changed_options() {
+  std::vector<std::pair<std::string, std::string>> changed;
+  for (const auto& row : option_rows())
+    if (row.name != "progress" && row.current != row.default_text)
+      changed.emplace_back(row.name, row.current);
+  return changed;
 }
 
 bool measures(const BenchRequest& request, Placement placement) {
@@ -278,6 +288,7 @@ Report run_sweep(const BenchRequest& request, const SweepListener& listener) {
   Report report;
   report.request = request;
   report.machine = read_machine();
+  report.options = changed_options();
   report.start_time = utc_now();
   check_competitors(request);
   check_request(request);

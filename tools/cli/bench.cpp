@@ -40,13 +40,16 @@ struct Arguments {
   std::string collective = "all_reduce", algorithm = "all", ranks = "2", root = "0";
   std::string threads, gpus;
   std::string begin = "8", end = "64M", factor = "8", step;
-  std::string iterations, warmup = "1", rounds = "5", check = "1";
+  std::string iterations, warmup = "1", rounds, check = "1";
   std::string pin = "yes", buffers = "warm";
   std::string op = "sum", type = "float", placement = "both", time = "50ms", timeout;
   std::string format, output, backend = "host", compare;
   std::string tune, tune_time = "5m", against;
   bool summary = false, exact_counts = false, spread = false, regret = false;
 };
+
+/// Of a run that is to be compared: with fewer, few rows are told from their noise.
+constexpr int spread_rounds = 12;
 
 /// The long names of all options.
 constexpr auto option_names = std::to_array<std::string_view>(
@@ -102,11 +105,15 @@ std::vector<T> read_names(std::string_view option, const std::string& text, Pars
   for (const T value : all) known.push_back(to_string(value));
   std::vector<T> values;
   for (const auto word : split(text, ',')) {
+    if (word == "all")
+      throw Error(ErrorCode::bad_input, fmt::format("{}: all stands alone", option));
     const auto value = parse(word);
     if (!value)
       throw Error(ErrorCode::bad_input,
                   fmt::format("{}: expected one of {}, got {}{}", option, fmt::join(known, ", "),
                               quote(word), did_you_mean(word, known)));
+    if (std::find(values.begin(), values.end(), *value) != values.end())
+      reject(option, "every one once", text);
     values.push_back(*value);
   }
   return values;
@@ -145,12 +152,8 @@ void read_buffers(const std::string& text, BenchRequest& request) {
 }
 
 std::vector<bench::Operation> read_operations(const std::string& text) {
-  auto operations = read_names<bench::Operation>("--collective", text, bench::parse_operation,
-                                                 bench::all_operations());
-  std::set<std::string_view> names;
-  for (const auto operation : operations) names.insert(to_string(operation));
-  if (names.size() != operations.size()) reject("--collective", "every one once", text);
-  return operations;
+  return read_names<bench::Operation>("--collective", text, bench::parse_operation,
+                                      bench::all_operations());
 }
 
 BenchRequest read_request(const Arguments& arguments, bool factor_given) {
@@ -184,7 +187,9 @@ BenchRequest read_request(const Arguments& arguments, bool factor_given) {
     request.iterations = whole_number("--iterations", arguments.iterations, 1, most_calls);
   request.time = read_duration("--time", arguments.time);
   request.warmup = static_cast<int>(whole_number("--warmup", arguments.warmup, 0, 1'000'000));
-  request.rounds = static_cast<int>(whole_number("--rounds", arguments.rounds, 1, 1000));
+  if (arguments.spread) request.rounds = spread_rounds;
+  if (!arguments.rounds.empty())
+    request.rounds = static_cast<int>(whole_number("--rounds", arguments.rounds, 1, 1000));
   request.check = whole_number("--check", arguments.check, 0, 1'000'000) > 0;
   const auto pin = parse_bool(arguments.pin);
   if (!pin) reject("--pin", "yes or no", arguments.pin);
@@ -366,7 +371,9 @@ void add_options(CLI::App& command, Arguments& a) {
   add("--time", a.time, "TIME",
       "Time for the calls of one algorithm, size and placement (default: 50ms)");
   add("--rounds", a.rounds, "N",
-      "Blocks that these calls are spread over, the algorithms taking turns (default: 5)");
+      "Blocks that these calls are spread over, the algorithms taking turns (default: 5; with "
+      "--spread "
+      "12)");
   add("-w,--warmup", a.warmup, "N", "Untimed calls before (default: 1)");
   add("-c,--check", a.check, "0|1", "Check the results (default: 1)");
   add("-o,--op", a.op, "OP[,OP...]",
@@ -379,14 +386,16 @@ void add_options(CLI::App& command, Arguments& a) {
   add("--timeout", a.timeout, "TIME", "Longest wait for a rank (default: the option timeout)");
   add("--backend", a.backend, "NAME", "What runs the plans (default and so far only: host)");
   add("--compare", a.compare, "NAME[,NAME...]|OLD.json",
-      fmt::format("Measure others in the same rounds and print the ratios: {} (all libraries that "
-                  "are here). Or the file of an earlier run (--spread): measure the same now and "
-                  "say what differs beyond the noise; exit code 1 if something is slower",
-                  fmt::join(bench::competitor_names(), ", ")));
+      fmt::format(
+          "Measure others in the same rounds and print the ratios: {} (all libraries that "
+          "are here). Or the file of an earlier run (--spread): measure the same now and "
+          "say what differs beyond the noise (99 %, and 3 %); exit code 1 if something is slower "
+          "or an element was wrong, 2 if no row could be compared",
+          fmt::join(bench::competitor_names(), ", ")));
   add("--against", a.against, "NEW.json", "Compare OLD.json with this run and measure nothing");
   command.add_flag("--spread", a.spread,
                    "Go through everything once a round, so that the run can be compared with a "
-                   "later one (--compare); better with --rounds 10 or more");
+                   "later one (--compare OLD.json); in 12 rounds unless --rounds says otherwise");
   add("--tune", a.tune, "FILE",
       "Measure what auto should take (default: all collectives on 2, 4 and 8 ranks) and write the "
       "table there, for the option tuning; - is standard output");

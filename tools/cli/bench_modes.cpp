@@ -50,7 +50,6 @@ void run_regret(const bench::BenchRequest& request, const std::string& output) {
 
 int run_comparison(const ComparisonRequest& request) {
   const auto old_run = bench::run_from_json(read_file(request.old_run), request.old_run);
-  bool right = true;
   bench::MeasuredRun new_run;
   if (request.new_run.empty()) {
     auto measured = old_run.request;
@@ -58,17 +57,15 @@ int run_comparison(const ComparisonRequest& request) {
     bench::Progress progress;
     const auto report = bench::run_passes(measured, shown_on(progress));
     progress.erase();
-    right = bench::all_right(report);
     new_run = bench::run_from_json(bench::json_report(report, false), "now");
   } else {
     new_run = bench::run_from_json(read_file(request.new_run), request.new_run);
   }
   const auto comparison = bench::compare_runs(old_run, new_run);
-  auto text = request.json ? bench::comparison_json(old_run, new_run, comparison)
-                           : bench::comparison_text(old_run, new_run, comparison);
-  if (!right && !request.json) text += "WRONG RESULTS in the new run\n";
+  const auto text = request.json ? bench::comparison_json(old_run, new_run, comparison)
+                                 : bench::comparison_text(old_run, new_run, comparison);
   write_text(request.output, text);
-  return right && !comparison.slower() ? 0 : 1;
+  return comparison.right() && !comparison.slower() ? 0 : 1;
 }
 
 }  // namespace ringside::cli
