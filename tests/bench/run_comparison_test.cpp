@@ -36,10 +36,13 @@ TEST(MedianInterval, EnclosesTheMedianAsOftenAsItSays) {
   }
 }
 
-TEST(MedianInterval, OfFewSamplesIsAllOfThem) {
-  const std::vector<double> samples = {3, 1, 2};
-  EXPECT_EQ(median_interval(samples, 0.99).low, 1);
-  EXPECT_EQ(median_interval(samples, 0.99).high, 3);
+TEST(MedianInterval, OfTooFewSamplesIsInfinite) {
+  const std::vector<double> four = {3, 1, 2, 4};
+  EXPECT_TRUE(std::isinf(median_interval(four, 0.9).low));
+  EXPECT_TRUE(std::isinf(median_interval(four, 0.9).high));
+  const std::vector<double> five = {3, 1, 2, 4, 5};
+  EXPECT_EQ(median_interval(five, 0.9).low, 1);
+  EXPECT_EQ(median_interval(five, 0.9).high, 5);
 }
 
 TEST(MannWhitney, TailsAreThoseOfTheTables) {

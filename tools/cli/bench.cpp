@@ -119,15 +119,23 @@ std::vector<T> read_names(std::string_view option, const std::string& text, Pars
   return values;
 }
 
+/// Sizes beyond any memory are refused before anybody multiplies with them.
+std::uint64_t bytes_of(std::string_view option, const std::string& text) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 50;
+  const auto bytes = size_in_bytes(option, text);
+  if (bytes > most) reject(option, "at most 1024T", text);
+  return bytes;
+}
+
 bench::SizeRange read_sizes(const Arguments& arguments) {
   constexpr std::int64_t largest_factor = std::int64_t{1} << 40;
   bench::SizeRange sizes;
-  sizes.begin = size_in_bytes("--begin", arguments.begin);
-  sizes.end = size_in_bytes("--end", arguments.end);
+  sizes.begin = bytes_of("--begin", arguments.begin);
+  sizes.end = bytes_of("--end", arguments.end);
   sizes.factor =
       static_cast<std::uint64_t>(whole_number("--factor", arguments.factor, 0, largest_factor));
   if (arguments.step.empty()) return sizes;
-  sizes.step = size_in_bytes("--step", arguments.step);
+  sizes.step = bytes_of("--step", arguments.step);
   if (sizes.step == 0) reject("--step", "at least one byte", arguments.step);
   return sizes;
 }
@@ -148,7 +156,9 @@ void read_buffers(const std::string& text, BenchRequest& request) {
   if (known == bench::all_buffers.end() || (has_size && *known != bench::Buffers::cold))
     reject("--buffers", "warm, cold, cold:SIZE or rewritten", text);
   request.buffers = *known;
-  if (has_size) request.cold_bytes = size_in_bytes("--buffers cold", text.substr(colon + 1));
+  if (!has_size) return;
+  request.cold_bytes = bytes_of("--buffers cold", text.substr(colon + 1));
+  if (*request.cold_bytes == 0) reject("--buffers", "at least one byte of cold buffers", text);
 }
 
 std::vector<bench::Operation> read_operations(const std::string& text) {
@@ -159,7 +169,7 @@ std::vector<bench::Operation> read_operations(const std::string& text) {
 BenchRequest read_request(const Arguments& arguments, bool factor_given) {
   constexpr std::int64_t most_calls = 1'000'000'000;
   BenchRequest request;
-  if (!arguments.gpus.empty())
+  if (!arguments.gpus.empty() && arguments.gpus != "1")  // 1 is what nccl-tests' users write
     throw Error(ErrorCode::bad_input,
                 "-g: there are no GPUs in --backend host; ranks are threads (-t or --ranks)");
   if (arguments.backend != "host")
@@ -190,13 +200,18 @@ BenchRequest read_request(const Arguments& arguments, bool factor_given) {
   if (arguments.spread) request.rounds = spread_rounds;
   if (!arguments.rounds.empty())
     request.rounds = static_cast<int>(whole_number("--rounds", arguments.rounds, 1, 1000));
-  request.check = whole_number("--check", arguments.check, 0, 1'000'000) > 0;
+  request.check = whole_number("--check", arguments.check, 0, 1) > 0;
   const auto pin = parse_bool(arguments.pin);
   if (!pin) reject("--pin", "yes or no", arguments.pin);
   request.pin = *pin;
   if (!arguments.timeout.empty()) request.timeout = read_duration("--timeout", arguments.timeout);
   request.spread = arguments.spread;
   if (!arguments.compare.empty() && !is_run_file(arguments.compare)) {
+    std::error_code ignored;
+    if (arguments.compare.find('/') != std::string::npos ||
+        std::filesystem::exists(arguments.compare, ignored))
+      reject("--compare", "names, or the file of an earlier run, which ends in .json",
+             arguments.compare);
     request.compare = bench::parse_competitors(arguments.compare);
     request.compare_what_is_here = arguments.compare == "all";
   }
@@ -238,11 +253,27 @@ void check_writable(const std::string& path) {
 }
 
 /// The table of choices: sizes, ranks and collectives where the command line says some.
+/// The collectives that have algorithms to choose from; `all` means all of those.
+std::vector<bench::Operation> with_a_choice(const char* mode, const Arguments& arguments,
+                                            const BenchRequest& request) {
+  std::vector<bench::Operation> list;
+  for (const auto operation : request.collectives) {
+    const bool none = operation.is_sendrecv() || is_barrier(operation);
+    if (none && arguments.collective != "all")
+      throw Error(ErrorCode::bad_input, fmt::format("{}: {} has no algorithms to choose from", mode,
+                                                    to_string(operation)));
+    if (!none) list.push_back(operation);
+  }
+  return list;
+}
+
 bench::TuneRequest read_tune_request(const Arguments& arguments, const BenchRequest& request,
                                      const Given& given) {
   bench::TuneRequest tune;
-  if (given("collective"))
-    tune.collectives.assign(request.collectives.begin(), request.collectives.end());
+  if (given("collective")) {
+    const auto collectives = with_a_choice("--tune", arguments, request);
+    tune.collectives.assign(collectives.begin(), collectives.end());
+  }
   if (given("ranks") || given("threads")) tune.ranks = request.ranks;
   if (given("begin")) tune.sizes.begin = request.sizes.begin;
   if (given("end")) tune.sizes.end = request.sizes.end;
@@ -267,7 +298,9 @@ std::optional<int> run_mode(const Arguments& arguments, const BenchRequest& requ
   }
   if (arguments.regret) {
     if (to != "-") check_writable(to);
-    run_regret(request, to);
+    auto judged = request;
+    judged.collectives = with_a_choice("--regret", arguments, request);
+    run_regret(judged, to);
     return 0;
   }
   if (!compares) return std::nullopt;
@@ -315,6 +348,11 @@ void check_mode(const Arguments& arguments, const Given& given) {
 }
 
 int run(const Arguments& arguments, bool factor_given, const Given& given) {
+  for (const auto& [name, value] :
+       {std::pair{"compare", &arguments.compare}, std::pair{"against", &arguments.against},
+        std::pair{"output", &arguments.output}, std::pair{"tune", &arguments.tune}})
+    if (given(name) && value->empty())
+      throw Error(ErrorCode::bad_input, fmt::format("--{}: expected something, got \"\"", name));
   check_mode(arguments, given);
   const auto request = read_request(arguments, factor_given);
   warn_of_unknown_variables();
@@ -351,7 +389,8 @@ void add_options(CLI::App& command, Arguments& a) {
   auto* ranks =
       add("--ranks", a.ranks, "N[,N...]", "Numbers of ranks, which are threads (default: 2)");
   add("-t,--threads", a.threads, "N", "nccl-tests' word for --ranks")->excludes(ranks);
-  add("-g,--ngpus", a.gpus, "N", "Refused: there are no GPUs in --backend host");
+  add("-g,--ngpus", a.gpus, "N",
+      "1 means nothing, more is refused: there are no GPUs in --backend host");
   add("-r,--root", a.root, "RANK", "Of broadcast, reduce, gather and scatter (default: 0)");
   add("-b,--begin", a.begin, "SIZE",
       "Smallest message, in bytes of a rank's longer buffer (default: 8)");
@@ -399,11 +438,13 @@ void add_options(CLI::App& command, Arguments& a) {
   add("--tune", a.tune, "FILE",
       "Measure what auto should take (default: all collectives on 2, 4 and 8 ranks) and write the "
       "table there, for the option tuning; - is standard output");
-  add("--tune-time", a.tune_time, "TIME", "About how long that takes in all (default: 5m)");
+  add("--tune-time", a.tune_time, "TIME",
+      "About how long that takes in all (default: 5m; too little is refused)");
   command.add_flag("--regret", a.regret,
                    "Measure auto against the fastest algorithm at every size");
   add("--format", a.format, "WORD",
-      "text (nccl-tests' rows; default), table (default with --summary), json, csv");
+      "text (nccl-tests' rows; default), table (default with --summary), json (default with "
+      "--spread), csv; with --compare OLD.json text or json");
   command
       .add_flag("--summary", a.summary,
                 "End with a paragraph: which algorithm won where, by how much, and why")
@@ -420,8 +461,10 @@ void add_bench_command(CLI::App& app, int& exit_code) {
   command->footer(
       "The time of a row is that of one call of a block of calls on end, averaged over the ranks; "
       "the "
-      "median of --rounds blocks. Sizes, counts and bandwidths are nccl-tests'. Exit code 1 if an "
-      "element is wrong.");
+      "median of --rounds blocks. Sizes, counts and bandwidths are nccl-tests'. Ratios "
+      "are medians of same-round ratios, so they may differ from those of the times. Exit code 1 "
+      "if "
+      "an element is wrong; 2 for a plan that the prover refutes, which is never run.");
   command->callback([command, arguments, &exit_code] {
     exit_code = run(*arguments, command->count("--factor") > 0, [&](std::string_view name) {
       return command->count(fmt::format("--{}", name)) > 0;
