@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "ringside/bench/bench.hpp"
 
+#include <fmt/format.h>
+
+#include <cstdio>
+
 #include "ringside/bench/json_report.hpp"
 #include "ringside/bench/nccl_tests_text.hpp"
 #include "ringside/bench/passes.hpp"
@@ -18,21 +22,25 @@ class StreamingText {
   StreamingText(const BenchRequest& request, const Output& output)
       : request_(request), output_(output), machine_(read_machine()) {}
 
-  void row(const Series& series, const Row& row) {
-    if (series.rows.size() == 1) {
-      Report so_far;
-      so_far.request = request_;
-      so_far.machine = machine_;
-      output_.print(text_header(so_far, series));
-    }
-    output_.print(text_row(series, row));
+  void start(const Series& series) {
+    Report so_far;
+    so_far.request = request_;
+    so_far.machine = machine_;
+    output_.print(text_header(so_far, series));
   }
+  void row(const Series& series, const Row& row) { output_.print(text_row(series, row)); }
 
  private:
   const BenchRequest& request_;
   const Output& output_;
   Machine machine_;
 };
+
+void tell_skipped(const Report& report) {
+  for (const auto& [label, ranks, reason, collective] : report.skipped)
+    fmt::print(stderr, "ringside: skipped: {} ({}, {} ranks): {}\n", label, to_string(collective),
+               ranks, reason);
+}
 
 }  // namespace
 
@@ -51,11 +59,16 @@ int run_bench(const BenchRequest& request, const Output& output) {
     progress.show(done, total, what);
   };
   bool titled = false;
-  if (streams)
+  if (streams) {
+    listener.start = [&](const Series& series) {
+      progress.erase();
+      stream.start(series);
+    };
     listener.row = [&](const Series& series, const Row& row) {
       progress.erase();
       stream.row(series, row);
     };
+  }
   if (output.format == Format::text || output.format == Format::table)
     listener.group = [&](const Report& report, std::size_t first) {
       if (output.format == Format::table) {
@@ -76,6 +89,7 @@ int run_bench(const BenchRequest& request, const Output& output) {
       break;
     case Format::csv:
       print(csv_report(report));
+      tell_skipped(report);  // a table of numbers has no place for it
       break;
     case Format::text:
     case Format::table:

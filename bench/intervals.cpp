@@ -41,6 +41,8 @@ Interval median_interval(std::span<const double> samples, double confidence) {
   const std::size_t n = order.size();
   double tail = std::pow(0.5, static_cast<double>(n));  // P(none below the median)
   double sum = tail;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (2 * tail > 1 - confidence) return {-infinity, infinity};
   std::size_t left_out = 0;  // at either end
   while (2 * (left_out + 1) < n) {
     // P(at most left_out + 1 below), should one more be left out.

@@ -15,8 +15,8 @@ struct Interval {
 };
 
 /// Of the median of what the samples (at least one, in any order) were drawn from: the order
-/// statistics that enclose it with at least this confidence (sign test). Where they are too few,
-/// the smallest and the largest one.
+/// statistics that enclose it with at least this confidence (sign test). Infinite
+/// where they are too few for it (below 5 for 90 %).
 [[nodiscard]] Interval median_interval(std::span<const double> samples, double confidence);
 
 /// By how much the second group lies above the first, where they differ by a shift.

@@ -54,6 +54,9 @@ Json config(const Report& report) {
   config["buffers"] = to_string(request.buffers);
   config["compared"] = request.compare;
   config["exact_counts"] = request.exact_counts;
+  config["options"] = Json::array();
+  for (const auto& [name, value] : report.options)
+    config["options"].push_back(Json::array({name, value}));
   config["root"] = request.root;
   config["aggregated_iterations"] = 1;
   config["validation"] = request.check ? 1 : 0;

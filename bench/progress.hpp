@@ -17,6 +17,8 @@ class Progress {
 
   /// "12 of 88: what" from then on; `what` is cut to the terminal's width.
   void show(std::size_t done, std::size_t total, std::string_view what);
+  /// Whether a line is shown at all.
+  [[nodiscard]] bool wanted() const { return wanted_; }
   /// Takes the line away, before something else is printed.
   void erase();
 

@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
+#include "ringside/base/error.hpp"
 #include "ringside/base/text.hpp"
+#include "ringside/bench/algorithm_subject.hpp"
 #include "ringside/bench/statistics.hpp"
 #include "ringside/bench/tune.hpp"
 
@@ -22,7 +25,8 @@ constexpr std::size_t finalists = 3;
 /// The row of a series for one type, operator and size.
 const Row* same_row(const Series& series, const Row& row) {
   for (const auto& candidate : series.rows)
-    if (candidate.type == row.type && candidate.op == row.op && candidate.bytes == row.bytes)
+    if (candidate.type == row.type && candidate.op == row.op && candidate.asked == row.asked &&
+        candidate.bytes == row.bytes)
       return &candidate;
   return nullptr;
 }
@@ -96,7 +100,10 @@ std::vector<Regret> regrets_of(const Report& report) {
   return regrets;
 }
 
-std::vector<Regret> measure_regret(const BenchRequest& request, const SweepListener& listener) {
+bool Regret::too_few_rounds() const { return std::isinf(interval.high); }
+
+std::vector<Regret> measure_regret(const BenchRequest& request, const SweepListener& listener,
+                                   std::vector<Skipped>* skipped) {
   const auto sizes = sizes_of(request.sizes);
   const auto& collectives = request.collectives;
   std::vector<Regret> all;
@@ -113,8 +120,16 @@ std::vector<Regret> measure_regret(const BenchRequest& request, const SweepListe
         one.sizes = {.begin = size, .end = size};
         one.check = false;
         one.watch = false;
-        if (one.algorithms.empty()) one.algorithms = tuning_candidates(collective, ranks, true);
         std::erase(one.algorithms, automatic);
+        if (one.algorithms.empty())
+          one.algorithms =
+              tuning_candidates(collective, ranks, true, size == sizes.front() ? skipped : nullptr);
+        // Of those named, each serves some of several collectives.
+        if (collectives.size() > 1)
+          std::erase_if(one.algorithms, [&](const std::string& spec) {
+            return refusal_of(spec, {collective, ranks, request.root, false}).has_value();
+          });
+        if (one.algorithms.empty()) continue;
         one.rounds = trial_rounds;
         one.time = request.time * trial_share;
         one.algorithms = fastest(run_sweep(one));
@@ -123,6 +138,9 @@ std::vector<Regret> measure_regret(const BenchRequest& request, const SweepListe
         one.time = request.time;
         for (auto& regret : regrets_of(run_sweep(one))) all.push_back(std::move(regret));
       }
+  if (all.empty())
+    throw Error(ErrorCode::unsupported,
+                "none of the algorithms serves any of the collectives and ranks");
   return all;
 }
 
@@ -130,22 +148,25 @@ std::string regret_table(const std::vector<Regret>& regrets) {
   std::string text =
       "# measured: microseconds a call of auto and of the fastest algorithm forced, and auto's "
       "over "
-      "its\n# time (median of same-round ratios, 90 % interval); told: the interval excludes 1\n";
+      "its\n# time (median of same-round ratios, 90 % interval); differs: the interval excludes "
+      "1\n";
   std::vector<double> told, all;
   for (const auto& regret : regrets) {
     text += fmt::format(
-        "{:<14} {:>2} ranks  {:>8}  {:<12}  {:>11.3f} {:>11.3f}  {:.3f} ({:.3f} to "
-        "{:.3f}) {}  {}\n",
+        "{:<14} {:>2} ranks  {:>8}  {:<12}  {:>11.3f} {:>11.3f}  {:.3f} {} {}  {}\n",
         to_string(regret.collective), regret.ranks, format_bytes(regret.bytes),
         to_string(regret.placement), regret.auto_microseconds, regret.best_microseconds,
-        regret.ratio, regret.interval.low, regret.interval.high, regret.told() ? "told" : "    ",
-        regret.best);
+        regret.ratio,
+        regret.too_few_rounds()
+            ? "(too few rounds)"
+            : fmt::format("({:.3f} to {:.3f})", regret.interval.low, regret.interval.high),
+        regret.told() ? "differs" : "       ", regret.best);
     // Faster than the best is the noise's doing, or the same algorithm's: no regret.
     all.push_back(std::max(1.0, regret.told() ? regret.ratio : 1.0));
     if (regret.told()) told.push_back(std::max(1.0, regret.ratio));
   }
-  return text + summary_line("rows told apart", told) +
-         summary_line("all rows, those not told apart as equal", all);
+  return text + summary_line("rows that differ", told) +
+         summary_line("all rows, the others as equal", all);
 }
 
 }  // namespace ringside::bench

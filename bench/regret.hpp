@@ -25,6 +25,8 @@ struct Regret {
 
   /// Whether the rounds tell the two apart.
   [[nodiscard]] bool told() const { return !interval.contains(1); }
+  /// Whether they are too few to tell anything: the interval is infinite.
+  [[nodiscard]] bool too_few_rounds() const;
 };
 
 /// What a report with a series `auto` says; none for rows that auto was not measured in.
@@ -32,9 +34,11 @@ struct Regret {
 
 /// Measures: at each size all algorithms with their variants (or those of the request) in short,
 /// then the fastest of them and auto again, side by side and for the request's time. So it is not
-/// the luckiest of many that auto is compared with.
+/// the luckiest of many that auto is compared with. `skipped`: where algorithms that were left
+/// out are noted.
 [[nodiscard]] std::vector<Regret> measure_regret(const BenchRequest& request,
-                                                 const SweepListener& listener);
+                                                 const SweepListener& listener,
+                                                 std::vector<Skipped>* skipped = nullptr);
 
 /// A line per row, then the median and the worst of those that the rounds tell apart, and of all.
 [[nodiscard]] std::string regret_table(const std::vector<Regret>& regrets);

@@ -58,6 +58,9 @@ std::string buffers_remark(const BenchRequest& request) {
     case Buffers::warm:
       return {};
     case Buffers::cold:
+      if (request.cold_bytes)
+        return fmt::format("# cold buffers: every call has others, out of {} a rank\n",
+                           format_bytes(*request.cold_bytes));
       return "# cold buffers: every call has others, which have left the caches since their last "
              "use\n";
     case Buffers::rewritten:

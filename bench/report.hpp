@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ringside/bench/machine.hpp"
@@ -97,6 +98,8 @@ struct Skipped {
 struct Report {
   BenchRequest request;
   Machine machine;
+  /// The library's options that were not at their default, and their values.
+  std::vector<std::pair<std::string, std::string>> options;
   std::string start_time, end_time;  ///< UTC, ISO 8601
   std::vector<Series> series;
   std::vector<Skipped> skipped;

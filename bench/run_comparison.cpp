@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "ringside/base/error.hpp"
+#include "ringside/bench/run_conditions.hpp"
 #include "ringside/bench/statistics.hpp"
 
 namespace ringside::bench {
@@ -162,6 +163,7 @@ std::optional<Comparable> comparable(const Pair& pair, const CorePlaces& places)
 }
 
 Verdict verdict_of(const Interval& log_interval, double tolerance) {
+  if (std::isinf(log_interval.high)) return Verdict::unknown;  // too few rounds
   const double limit = std::log1p(tolerance);
   if (log_interval.low > limit) return Verdict::slower;
   if (log_interval.high < -limit) return Verdict::faster;
@@ -213,6 +215,30 @@ std::vector<Pair> pairs_of(const MeasuredRun& old_run, const MeasuredRun& new_ru
   return pairs;
 }
 
+std::uint64_t wrong_elements(const MeasuredRun& run) {
+  std::uint64_t wrong = 0;
+  for (const auto& row : run.rows) wrong += row.wrong;
+  return wrong;
+}
+
+std::string why_nothing_is_told(const RunComparison& comparison) {
+  const bool too_few =
+      comparison.overall.too_few_rounds() ||
+      std::any_of(comparison.rows.begin(), comparison.rows.end(),
+                  [](const RowComparison& row) { return row.ratio.too_few_rounds(); });
+  if (too_few)
+    return "no row could be compared: too few rounds to tell; measure both runs with more --rounds";
+  return "no row could be compared: the cores were never as far apart as in the old run; measure "
+         "again";
+}
+
+bool says_nothing(const RunComparison& comparison) {
+  return comparison.overall.verdict == Verdict::unknown &&
+         std::all_of(comparison.rows.begin(), comparison.rows.end(), [](const RowComparison& row) {
+           return row.ratio.verdict == Verdict::unknown;
+         });
+}
+
 std::size_t rows_without_baselines(const MeasuredRun& run) {
   return static_cast<std::size_t>(std::count_if(
       run.rows.begin(), run.rows.end(), [](const RunRow& row) { return !is_baseline(row.key); }));
@@ -234,6 +260,10 @@ std::string_view to_string(Verdict verdict) {
   return "?";
 }
 
+bool Ratio::too_few_rounds() const {
+  return verdict == Verdict::unknown && std::isinf(interval.high);
+}
+
 bool RunComparison::slower() const {
   return overall.verdict == Verdict::slower ||
          std::any_of(rows.begin(), rows.end(),
@@ -242,11 +272,15 @@ bool RunComparison::slower() const {
 
 RunComparison compare_runs(const MeasuredRun& old_run, const MeasuredRun& new_run,
                            const ComparisonRules& rules) {
+  check_same_conditions(old_run, new_run);
   const auto pairs = pairs_of(old_run, new_run);
   if (pairs.empty())
     throw Error(ErrorCode::bad_input,
                 fmt::format("{} and {} have no row in common", old_run.name, new_run.name));
   RunComparison result;
+  result.warnings = differing_conditions(old_run, new_run);
+  result.old_wrong = wrong_elements(old_run);
+  result.new_wrong = wrong_elements(new_run);
   result.only_old = rows_without_baselines(old_run) - pairs.size();
   result.only_new = rows_without_baselines(new_run) - pairs.size();
 
@@ -268,6 +302,7 @@ RunComparison compare_runs(const MeasuredRun& old_run, const MeasuredRun& new_ru
   if (!usable.empty())
     result.overall = ratio_of(round_levels(usable, false), round_levels(usable, true),
                               rules.false_alarm / 2, rules.tolerance);
+  if (says_nothing(result)) throw Error(ErrorCode::bad_input, why_nothing_is_told(result));
   return result;
 }
 

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +34,7 @@ struct RunKey {
   int ranks = 1;
   std::string type, redop;
   int root = -1;
+  std::uint64_t asked = 0;  ///< the size of the sweep: several may be rounded to one (volume.hpp)
   std::uint64_t size = 0;
   Placement placement = Placement::out_of_place;
 
@@ -48,17 +50,22 @@ struct RunRound {
 struct RunRow {
   RunKey key;
   std::vector<RunRound> rounds;
+  std::uint64_t wrong = 0;  ///< elements that the check found wrong
 };
 
 struct MeasuredRun {
   std::string name;  ///< of the file, or "now"
   std::string processor, commit, date;
+  std::string version = {}, compiler = {}, kernels = {};  ///< of the program
+  int cores = 0;                                          ///< that the ranks could run on
+  /// The library's options that were not at their default; nothing: the file does not say.
+  std::optional<std::map<std::string, std::string>> options = std::nullopt;
   BenchRequest request;
   std::vector<RunRow> rows;
 };
 
 /// Reads what `ringside bench --spread --format json` wrote. Throws Error(bad_input), one line that
-/// says where; also for a run whose rounds are not spread.
+/// says where; also for a run whose rounds are not spread, and for one that has a row twice.
 [[nodiscard]] MeasuredRun run_from_json(std::string_view text, const std::string& name);
 
 struct ComparisonRules {
@@ -77,8 +84,11 @@ enum class Verdict { same, slower, faster, unknown };
 /// New time over old time.
 struct Ratio {
   double estimate = 1;
-  Interval interval;  ///< corrected
+  Interval interval;  ///< corrected; infinite where the rounds are too few for it
   Verdict verdict = Verdict::unknown;
+
+  /// There were rounds to compare, but too few to tell.
+  [[nodiscard]] bool too_few_rounds() const;
 };
 
 struct RowComparison {
@@ -89,13 +99,20 @@ struct RowComparison {
 };
 
 struct RunComparison {
-  std::vector<RowComparison> rows;         ///< in the order of the old run
-  std::size_t only_old = 0, only_new = 0;  ///< rows that the other run lacks
-  Ratio overall;                           ///< of the median row
+  std::vector<RowComparison> rows;             ///< in the order of the old run
+  std::size_t only_old = 0, only_new = 0;      ///< rows that the other run lacks
+  Ratio overall;                               ///< of the median row
+  std::uint64_t old_wrong = 0, new_wrong = 0;  ///< wrong elements in all rows of a run
+  /// What the runs differ in that is no program's doing, a sentence each.
+  std::vector<std::string> warnings;
+
   [[nodiscard]] bool slower() const;
+  [[nodiscard]] bool right() const { return old_wrong == 0 && new_wrong == 0; }
 };
 
-/// Compares. Throws Error(bad_input) if the runs have no row in common.
+/// Compares. Throws Error(bad_input) if the runs have no row in common, were measured under
+/// conditions that change what is timed (buffers, counts, pinning), or if not one row, nor all of
+/// them together, could be told slower, faster or the same.
 [[nodiscard]] RunComparison compare_runs(const MeasuredRun& old_run, const MeasuredRun& new_run,
                                          const ComparisonRules& rules = {});
 

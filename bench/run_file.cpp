@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/json.hpp"
+#include "ringside/base/text.hpp"
 #include "ringside/bench/competitors.hpp"
 #include "ringside/bench/request_json.hpp"
 #include "ringside/bench/run_comparison.hpp"
@@ -53,8 +55,7 @@ bool is_compared(const std::string& label) {
          std::find(others.begin(), others.end(), label) == others.end();
 }
 
-void read_result(const JsonValue& result, const std::string& collective, int cores,
-                 MeasuredRun& run) {
+void read_result(const JsonValue& result, const std::string& collective, MeasuredRun& run) {
   RunKey key;
   const auto own = result.find("collective");
   key.collective = own ? own->text() : collective;
@@ -64,13 +65,31 @@ void read_result(const JsonValue& result, const std::string& collective, int cor
   key.type = result["type"].text();
   key.redop = result["redop"].text();
   key.root = static_cast<int>(result["root"].integer(-1, max_ranks));
+  key.asked = static_cast<std::uint64_t>(result["asked_size"].integer(0));
   key.size = static_cast<std::uint64_t>(result["size"].integer(0));
   for (const auto placement : placements) {
     const JsonValue timing = result[placement == Placement::in_place ? "in_place" : "out_of_place"];
     if (timing.is_null()) continue;
     key.placement = placement;
-    run.rows.push_back({key, read_rounds(timing, key.ranks <= cores)});
+    const JsonValue wrong = timing["nwrong"];
+    run.rows.push_back({key, read_rounds(timing, key.ranks <= run.cores),
+                        wrong.is_null() ? 0 : static_cast<std::uint64_t>(wrong.integer(0))});
   }
+}
+
+std::optional<std::map<std::string, std::string>> read_options(const JsonValue& root) {
+  const auto config = root.find("config");
+  if (!config || !config->is_object()) return std::nullopt;
+  const auto list = config->find("options");
+  if (!list) return std::nullopt;
+  std::map<std::string, std::string> options;
+  (void)list->size(0, 1000);
+  for (const auto& item : list->items()) {
+    (void)item.size(2, 2);
+    const auto pair = item.items();
+    options[pair[0].text()] = pair[1].text();
+  }
+  return options;
 }
 
 }  // namespace
@@ -95,11 +114,21 @@ MeasuredRun run_from_json(std::string_view text, const std::string& name) {
   run.processor = root["machine"]["processor"].text();
   run.commit = root["machine"]["source_commit"].text();
   run.date = root["start_time"].text();
-  const auto cores = static_cast<int>(root["machine"]["allowed_cores"].integer(0, 1'000'000));
+  const JsonValue machine = root["machine"];
+  run.version = machine["version"].text();
+  run.compiler = machine["compiler"].text();
+  run.kernels = machine["reduction_kernels"].text();
+  run.cores = static_cast<int>(machine["allowed_cores"].integer(0, 1'000'000));
+  run.options = read_options(root);
   const auto all = root.find("collective");
   const std::string collective = all && all->is_string() ? all->text() : "";
   (void)root["results"].size(0, most_rows);
-  for (const auto& result : root["results"].items()) read_result(result, collective, cores, run);
+  for (const auto& result : root["results"].items()) read_result(result, collective, run);
+  std::set<RunKey> keys;
+  for (const auto& row : run.rows)
+    if (!keys.insert(row.key).second)
+      root["results"].fail(
+          fmt::format("{} at {} B is there twice", quote(row.key.algorithm), row.key.asked));
   return run;
 }
 

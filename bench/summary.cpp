@@ -162,7 +162,16 @@ std::string reason(const Series& winner, const std::vector<const Series*>& rival
 std::string about_group(Operation collective, int ranks, const std::vector<Contest>& contests,
                         const std::vector<const Series*>& rivals, int cores) {
   const auto all = standings(contests);
-  std::string text = fmt::format("{} with {} ranks: ", to_string(collective), ranks);
+  if (rivals.size() == 1)
+    return fmt::format(
+        "{} with {} ranks: only {} was measured, so there is nothing to compare it "
+        "with (-a all).",
+        to_string(collective), ranks, rivals.front()->label);
+  const bool both = std::any_of(contests.begin(), contests.end(), [&](const Contest& contest) {
+    return contest.placement != contests.front().placement;
+  });
+  std::string text = fmt::format("{} with {} ranks{}: ", to_string(collective), ranks,
+                                 both ? " (mean of both placements)" : "");
   std::vector<std::string> parts;
   for (const auto& reign : reigns(all)) {
     const auto lead = largest_lead(reign);

@@ -9,12 +9,14 @@
 #include <memory>
 
 #include "ringside/base/error.hpp"
+#include "ringside/base/options.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/bench/algorithm_subject.hpp"
 #include "ringside/bench/competitors.hpp"
 #include "ringside/bench/measure.hpp"
 #include "ringside/bench/message_subject.hpp"
 #include "ringside/collectives/algorithm.hpp"
+#include "ringside/collectives/spec.hpp"
 
 namespace ringside::bench {
 namespace {
@@ -23,6 +25,15 @@ std::string utc_now() {
   return fmt::format(
       "{:%Y-%m-%dT%H:%M:%S}Z",
       fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+}
+
+/// Those that may change what is measured.
+std::vector<std::pair<std::string, std::string>> changed_options() {
+  std::vector<std::pair<std::string, std::string>> changed;
+  for (const auto& row : option_rows())
+    if (row.name != "progress" && row.current != row.default_text)
+      changed.emplace_back(row.name, row.current);
+  return changed;
 }
 
 bool measures(const BenchRequest& request, Placement placement) {
@@ -116,6 +127,9 @@ std::vector<std::unique_ptr<Subject>> make_subjects(const BenchRequest& request,
 /// Fails for a request that cannot be served before anything has been measured: for a spec that
 /// cannot be run at a number of ranks with any of the collectives.
 void check_algorithms(const BenchRequest& request) {
+  // Barriers and messages ask for no algorithm, but a name that nobody knows is a mistake anywhere.
+  for (const auto& spec : request.algorithms)
+    if (spec != "auto" && !is_plan_file(spec)) (void)find_algorithm(parse_spec(spec).name);
   for (const int ranks : request.ranks)
     for (const auto& spec : request.algorithms) {
       std::optional<Error> first;
@@ -168,7 +182,11 @@ class Group {
         subjects_(make_subjects(request_, stage_, operation, report.skipped)),
         first_(report.series.size()),
         watch_(request_.watch) {
-    if (!operation.is_sendrecv())
+    if (operation.is_sendrecv())
+      for (const auto& name : request_.compare)
+        report.skipped.push_back(
+            {name, what.ranks, "sendrecv is measured of ours only", operation});
+    else
       for (auto& competitor : make_competitors(request_, stage_, report.skipped))
         subjects_.push_back(std::move(competitor));
     for (const auto& subject : subjects_) {
@@ -181,6 +199,7 @@ class Group {
   /// Empty where every algorithm was left out.
   void run() {
     if (subjects_.empty()) return;
+    for (std::size_t i = first_; i < report_.series.size(); ++i) listener_.start(report_.series[i]);
     const std::vector<ReduceOp> no_operator = {ReduceOp::sum};
     const bool barrier = is_barrier(operation_);
     for (const auto type : barrier ? std::vector{request_.types.front()} : request_.types)
@@ -278,6 +297,7 @@ Report run_sweep(const BenchRequest& request, const SweepListener& listener) {
   Report report;
   report.request = request;
   report.machine = read_machine();
+  report.options = changed_options();
   report.start_time = utc_now();
   check_competitors(request);
   check_request(request);

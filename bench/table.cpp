@@ -133,6 +133,12 @@ bool same_table(const Contest& a, const Contest& b) {
          a.placement == b.placement;
 }
 
+/// Why the ratios are not those of the columns.
+const char* ratio_remark() {
+  return "# ratios are medians of same-round ratios, times are medians over rounds: where the "
+         "machine changes, a ratio may differ from that of two times\n";
+}
+
 }  // namespace
 
 std::string table_title(const Report& report) {
@@ -144,7 +150,8 @@ std::string table_title(const Report& report) {
              placing(report.request, machine, *std::ranges::max_element(report.request.ranks)),
              machine.kernels,
              report.request.check ? "; results checked" : "; results NOT checked") +
-         inline_remark(report.request) + buffers_remark(report.request);
+         (report.request.compare.empty() ? "" : ratio_remark()) + inline_remark(report.request) +
+         buffers_remark(report.request);
 }
 
 std::string tables(const Report& report, std::size_t first) {
@@ -187,6 +194,7 @@ std::string ratio_table(const Report& report) {
   return "# time of the peer / time of ours, measured: median of same-round ratios; above 1 ours "
          "is "
          "faster.\n"
+         "# So a ratio may differ from that of the two times beside it, which are medians.\n"
          "# Threads against processes (Gloo: threads): not like for like. The fastest of ours was "
          "picked from these numbers.\n" +
          aligned(lines, "# ");

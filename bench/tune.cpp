@@ -8,7 +8,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <optional>
 #include <set>
 
 #include "ringside/base/error.hpp"
@@ -19,6 +18,7 @@
 #include "ringside/bench/volume.hpp"
 #include "ringside/collectives/algorithm.hpp"
 #include "ringside/collectives/layout.hpp"
+#include "ringside/collectives/prover.hpp"
 
 namespace ringside::bench {
 namespace {
@@ -50,16 +50,14 @@ std::vector<std::string> variants(const AlgorithmInfo& info, bool sliced) {
   return specs;
 }
 
-/// The hash of the plan in both placements, or nothing for what cannot serve them.
-std::optional<std::uint64_t> plan_hash(const std::string& spec, Collective collective, int ranks) {
+/// The hash of the plan in both placements. Throws for what cannot serve them or is wrong.
+std::uint64_t proven_hash(const std::string& spec, Collective collective, int ranks) {
   std::uint64_t hash = 0;
-  try {
-    for (const bool in_place : {false, true})
-      if (!in_place || can_be_in_place(collective))
-        hash = hash * 31 + make_plan(spec, {collective, ranks, 0, in_place}).hash();
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::bad_input) throw;
-    return std::nullopt;
+  for (const bool in_place : {false, true}) {
+    if (in_place && !can_be_in_place(collective)) continue;
+    const Plan plan = make_plan(spec, {collective, ranks, 0, in_place});
+    (void)require_proof(plan, false);
+    hash = hash * 31 + plan.hash();
   }
   return hash;
 }
@@ -71,19 +69,24 @@ double told_ratio(const Timing& timing, const Timing& fastest) {
   for (std::size_t i = 0; i < rounds; ++i)
     ratios.push_back(timing.round_times[i] / fastest.round_times[i]);
   if (ratios.empty()) return timing.time / fastest.time;
-  return median_interval(ratios, 0.9).contains(1) ? 1 : std::max(1.0, median(ratios));
+  const Interval interval = median_interval(ratios, 0.9);
+  // Of a trial's few rounds all must say the same.
+  const bool equal = std::isinf(interval.high) ? minimum(ratios) <= 1 && maximum(ratios) >= 1
+                                               : interval.contains(1);
+  return equal ? 1 : std::max(1.0, median(ratios));
 }
 
 /// One number of ranks, one collective: what the placements are and what is still tried.
 class Tuner {
  public:
-  Tuner(const TuneRequest& request, Collective collective, int ranks, Seconds per_size)
+  Tuner(const TuneRequest& request, Collective collective, int ranks, Seconds per_size,
+        std::vector<Skipped>* skipped)
       : request_(request),
         collective_(collective),
         ranks_(ranks),
         per_size_(per_size),
-        candidates_(candidates(true)),
-        plain_(candidates(false)) {}
+        candidates_(candidates(true, skipped)),
+        plain_(candidates(false, nullptr)) {}
 
   void measure(std::uint64_t size) {
     if (volume_of(collective_, ranks_, ElementType::float32, size, true).count == 0) return;
@@ -133,8 +136,9 @@ class Tuner {
   static constexpr double infinite = std::numeric_limits<double>::infinity();
 
   /// Canonical: what the series will be called.
-  [[nodiscard]] std::vector<std::string> candidates(bool sliced) const {
-    if (request_.algorithms.empty()) return tuning_candidates(collective_, ranks_, sliced);
+  [[nodiscard]] std::vector<std::string> candidates(bool sliced,
+                                                    std::vector<Skipped>* skipped) const {
+    if (request_.algorithms.empty()) return tuning_candidates(collective_, ranks_, sliced, skipped);
     std::vector<std::string> specs;
     for (const auto& spec : request_.algorithms) try {
         specs.push_back(PlanStream(parse_spec(spec), {collective_, ranks_, 0, false}).spec());
@@ -235,12 +239,18 @@ std::size_t cells(const TuneRequest& request) {
 
 }  // namespace
 
-std::vector<std::string> tuning_candidates(Collective collective, int ranks, bool sliced) {
+std::vector<std::string> tuning_candidates(Collective collective, int ranks, bool sliced,
+                                           std::vector<Skipped>* skipped) {
   std::vector<std::string> specs;
   std::set<std::uint64_t> plans;
   const auto consider = [&](const std::string& spec) {
-    const auto hash = plan_hash(spec, collective, ranks);
-    if (hash && plans.insert(*hash).second) specs.push_back(spec);
+    try {
+      if (plans.insert(proven_hash(spec, collective, ranks)).second) specs.push_back(spec);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::bad_input) throw;
+      const bool plain = spec.find(':') == std::string::npos;  // its variants need no word
+      if (plain && skipped != nullptr) skipped->push_back({spec, ranks, error.what(), collective});
+    }
   };
   const auto serves = [&](const AlgorithmInfo& info) {
     const auto& served = info.collectives;
@@ -327,18 +337,27 @@ std::vector<TuningRange> best_ranges(const std::vector<SizeTrials>& sizes,
   return ranges;
 }
 
+Seconds least_tuning_time(const TuneRequest& request) {
+  constexpr Seconds of_cell{0.05};  // measured: teams, plans, proofs and the shortest rounds
+  return of_cell * static_cast<double>(cells(request));
+}
+
 std::string tuning_estimate(const TuneRequest& request) {
   const double seconds = request.time.count();
+  const auto counted = [](std::size_t count, const char* thing) {
+    return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+  };
   return fmt::format(
-      "about {}, for {} collectives, {} ranks, {} sizes",
+      "about {}, for {}, {} ranks, {}",
       seconds < 100 ? fmt::format("{:.0f} s", seconds) : fmt::format("{:.0f} min", seconds / 60),
-      collectives_of(request).size(), fmt::join(request.ranks, ", "),
-      sizes_of(request.sizes).size());
+      counted(collectives_of(request).size(), "collective"), fmt::join(request.ranks, ", "),
+      counted(sizes_of(request.sizes).size(), "size"));
 }
 
 TuningTable tune(const TuneRequest& request,
                  const std::function<void(std::size_t done, std::size_t total,
-                                          const std::string& what)>& progress) {
+                                          const std::string& what)>& progress,
+                 std::vector<Skipped>* skipped) {
   const Machine machine = read_machine();
   const auto sizes = sizes_of(request.sizes);
   const std::size_t total = cells(request);
@@ -350,7 +369,8 @@ TuningTable tune(const TuneRequest& request,
       // What earlier cells took longer than their share, later ones make up for.
       Tuner tuner(request, collective, ranks,
                   std::max(Seconds{0.02},
-                           (request.time - watch.elapsed()) / static_cast<double>(total - done)));
+                           (request.time - watch.elapsed()) / static_cast<double>(total - done)),
+                  skipped);
       for (const auto size : sizes) {
         progress(done++, total,
                  fmt::format("{}, {} ranks, {}", to_string(collective), ranks, format_bytes(size)));

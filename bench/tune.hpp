@@ -24,9 +24,10 @@ struct TuneRequest {
 
 /// The specs worth trying for a request, the simplest first: every registered algorithm that serves
 /// it, with its ways of moving data and, for `sliced`, with slices. Of those whose plans are the
-/// same only the first.
+/// same only the first. What is wrong or does not serve it is left out, and noted in `skipped`.
 [[nodiscard]] std::vector<std::string> tuning_candidates(Collective collective, int ranks,
-                                                         bool sliced);
+                                                         bool sliced,
+                                                         std::vector<Skipped>* skipped = nullptr);
 
 /// What a candidate took at one size, against the fastest at that size.
 struct Trial {
@@ -59,9 +60,14 @@ struct SizeTrials {
 /// "40 s", "5 min": what `tune` will take, and for how many measurements.
 [[nodiscard]] std::string tuning_estimate(const TuneRequest& request);
 
+/// What `tune` takes at least, about: less cannot be kept.
+[[nodiscard]] Seconds least_tuning_time(const TuneRequest& request);
+
 /// Measures and makes the table. `progress`: cells done and in all, and what is measured now.
+/// `skipped`: where algorithms that were left out are noted.
 [[nodiscard]] TuningTable tune(const TuneRequest& request,
                                const std::function<void(std::size_t done, std::size_t total,
-                                                        const std::string& what)>& progress);
+                                                        const std::string& what)>& progress,
+                               std::vector<Skipped>* skipped = nullptr);
 
 }  // namespace ringside::bench

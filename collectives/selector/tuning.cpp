@@ -126,6 +126,16 @@ std::string row_text(const TuningRow& row) {
   return text + "]}";
 }
 
+/// Throws if the spec cannot serve the row's requests. A plan file is read where it is used.
+void check_spec(const TuningRow& row, const std::string& spec) {
+  if (is_plan_file(spec)) return;
+  for (const bool in_place : {false, true}) {
+    if (row.in_place.value_or(in_place) != in_place) continue;
+    if (in_place && row.collective == Collective::all_to_all) continue;
+    (void)PlanStream(parse_spec(spec), {row.collective, row.ranks, 0, in_place});
+  }
+}
+
 }  // namespace
 
 std::size_t TuningRow::range_of(std::uint64_t bytes) const {
@@ -182,7 +192,7 @@ TuningTable tuning_from_json(std::string_view text, const std::string& name) {
 void check_algorithms(const TuningTable& table) {
   for (const auto& row : table.rows)
     for (const auto& range : row.ranges) try {
-        if (!is_plan_file(range.spec)) (void)find_algorithm(parse_spec(range.spec).name);
+        check_spec(row, range.spec);
       } catch (const Error& error) {
         throw Error(ErrorCode::bad_input,
                     fmt::format("{}: {}, {} ranks: {}", table.name, to_string(row.collective),

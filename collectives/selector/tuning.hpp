@@ -82,7 +82,8 @@ struct TuningTable {
 /// be spec strings, but whether an algorithm of that name exists is not asked.
 [[nodiscard]] TuningTable tuning_from_json(std::string_view text, const std::string& name);
 
-/// Throws Error(bad_input) if a row names an algorithm that is not registered.
+/// Throws Error(bad_input) if a row names an algorithm that is not registered, or a spec that
+/// cannot serve the row's collective, ranks and placements.
 void check_algorithms(const TuningTable& table);
 
 }  // namespace ringside

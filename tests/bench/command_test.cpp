@@ -73,6 +73,11 @@ TEST(BenchCommand, EveryBadCommandLineIsOneLineAndExitCode2) {
       {{"-n", "many"}, "--iterations"},
       {{"-w", "-1"}, "-1"},
       {{"-c", "maybe"}, "--check"},
+      {{"-c", "2"}, "--check"},
+      {{"-e", "18446744073709551615"}, "--end"},
+      {{"--buffers", "cold:0"}, "at least one byte"},
+      {{"--collective", "barrier", "-a", "rnig"}, "rnig"},
+      {{"--collective", "sendrecv", "-a", "rnig"}, "rnig"},
       {{"--rounds", "0"}, "--rounds"},
       {{"--time", "0"}, "--time"},
       {{"--time", "soon"}, "--time"},
@@ -115,10 +120,24 @@ TEST(BenchCommand, EveryBadCommandLineIsOneLineAndExitCode2) {
   }
 }
 
+TEST(BenchCommand, WhatACsvLeavesOutIsToldOnStandardError) {
+  const auto csv =
+      bench(small({"-a", "ring", "--collective", "all_reduce,broadcast", "--format", "csv"}));
+  EXPECT_EQ(csv.exit_code, 0);
+  EXPECT_EQ(lines_of(csv.error).size(), 1U) << csv.error;
+  EXPECT_NE(csv.error.find("skipped: ring (broadcast, 2 ranks): "), std::string::npos) << csv.error;
+  const auto messages =
+      bench(small({"--collective", "sendrecv", "--compare", "baseline:two_shot"}));
+  EXPECT_EQ(messages.exit_code, 0) << messages.error;
+  EXPECT_NE(messages.output.find("# skipped: baseline:two_shot (sendrecv, 2 ranks)"),
+            std::string::npos)
+      << messages.output;
+}
+
 TEST(BenchCommand, NcclTestsLettersMeanWhatTheyMeanThere) {
   const auto result =
-      bench({"-t", "2", "-b", "1K", "-e", "3K",  "-i", "1K",   "-n",          "2",
-             "-w", "0", "-c", "0",  "-o", "max", "-d", "half", "--algorithm", "naive"});
+      bench({"-g", "1",  "-t", "2",  "-b", "1K", "-e",  "3K", "-i",   "1K",          "-n",
+             "2",  "-w", "0",  "-c", "0",  "-o", "max", "-d", "half", "--algorithm", "naive"});
   EXPECT_EQ(result.exit_code, 0) << result.error;
   const auto text = read_nccl_text(result.output);
   ASSERT_EQ(text.rows.size(), 3U);

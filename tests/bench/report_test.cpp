@@ -117,6 +117,34 @@ TEST(Table, TheRatioTableIsAllCommentsAndSaysWhatIsNotAlike) {
   EXPECT_EQ(ratio_table(alone), "");
 }
 
+TEST(Summary, OfOneAlgorithmSaysWhyThereIsNone) {
+  auto alone = report();
+  alone.series.erase(alone.series.begin() + 1, alone.series.end());
+  auto text = summary(alone);
+  for (auto& c : text)
+    if (c == '\n') c = ' ';
+  EXPECT_EQ(text.find("was fastest"), std::string::npos) << text;
+  EXPECT_NE(text.find("was measured, so there is nothing to compare it with"), std::string::npos)
+      << text;
+}
+
+TEST(Table, SaysWhyARatioIsNotThatOfItsColumns) {
+  auto one = report();
+  one.request.compare = {"openmpi"};
+  EXPECT_NE(table_title(one).find("medians of same-round ratios"), std::string::npos);
+  one.request.compare.clear();
+  EXPECT_EQ(table_title(one).find("medians of same-round ratios"), std::string::npos);
+}
+
+TEST(ColdBuffers, NameTheirVolume) {
+  BenchRequest request;
+  request.buffers = Buffers::cold;
+  EXPECT_NE(buffers_remark(request).find("left the caches"), std::string::npos);
+  request.cold_bytes = 1 << 20;
+  EXPECT_EQ(buffers_remark(request),
+            "# cold buffers: every call has others, out of 1 MiB a rank\n");
+}
+
 TEST(Summary, NamesWinnersTheirLeadAndTheCountsBehindIt) {
   auto text = summary(report());
   for (auto& c : text)

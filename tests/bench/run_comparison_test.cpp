@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ringside/base/error.hpp"
+#include "ringside/base/options.hpp"
 #include "ringside/base/threads.hpp"
 #include "ringside/bench/intervals.hpp"
 #include "ringside/bench/json_report.hpp"
@@ -35,10 +36,13 @@ TEST(MedianInterval, EnclosesTheMedianAsOftenAsItSays) {
   }
 }
 
-TEST(MedianInterval, OfFewSamplesIsAllOfThem) {
-  const std::vector<double> samples = {3, 1, 2};
-  EXPECT_EQ(median_interval(samples, 0.99).low, 1);
-  EXPECT_EQ(median_interval(samples, 0.99).high, 3);
+TEST(MedianInterval, OfTooFewSamplesIsInfinite) {
+  const std::vector<double> four = {3, 1, 2, 4};
+  EXPECT_TRUE(std::isinf(median_interval(four, 0.9).low));
+  EXPECT_TRUE(std::isinf(median_interval(four, 0.9).high));
+  const std::vector<double> five = {3, 1, 2, 4, 5};
+  EXPECT_EQ(median_interval(five, 0.9).low, 1);
+  EXPECT_EQ(median_interval(five, 0.9).high, 5);
 }
 
 TEST(MannWhitney, TailsAreThoseOfTheTables) {
@@ -164,10 +168,28 @@ TEST(CompareRuns, CoresThatLieOtherwiseAreNoSlowerProgram) {
   const MeasuredRun near = simulation.run({.placements = {1, 1, 1, 4.5}});
   const MeasuredRun far = simulation.run({.placements = {1, 4.5, 4.5, 4.5}});
   EXPECT_FALSE(compare_runs(near, far).slower());
-  const auto never =
-      compare_runs(simulation.run({.placements = {1}}), simulation.run({.placements = {4.5}}));
-  EXPECT_EQ(never.overall.verdict, Verdict::unknown);
-  EXPECT_FALSE(never.slower());
+}
+
+/// Why two runs are not compared.
+std::string refusal_of(const MeasuredRun& old_run, const MeasuredRun& new_run) {
+  try {
+    (void)compare_runs(old_run, new_run);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::bad_input);
+    return error.what();
+  }
+  return "nothing refused";
+}
+
+bool contains(const std::string& text, const std::string& piece) {
+  return text.find(piece) != std::string::npos;
+}
+
+TEST(CompareRuns, RunsOfWhichNoRowCanBeComparedAreRefused) {
+  Simulation simulation(7);
+  const auto why =
+      refusal_of(simulation.run({.placements = {1}}), simulation.run({.placements = {4.5}}));
+  EXPECT_TRUE(contains(why, "no row could be compared: the cores were never as far apart")) << why;
 }
 
 TEST(CompareRuns, RoundsInWhichTheCoresMovedAreLeftOut) {
@@ -206,13 +228,83 @@ TEST(CompareRuns, AMachineThatIsSlowerInOneRunIsDividedOut) {
   EXPECT_EQ(comparison.rows[0].normalised_by, "baseline:loop");
 }
 
-TEST(CompareRuns, TooFewRoundsSayNothing) {
+TEST(CompareRuns, TooFewRoundsSayNothingInsteadOfTheSame) {
   Simulation simulation(10);
-  const auto comparison =
-      compare_runs(simulation.run({.rounds = 3, .placements = {1}}),
-                   simulation.run({.rounds = 3, .factor = 3, .placements = {1}}));
-  EXPECT_FALSE(comparison.slower());
-  EXPECT_NE(comparison_text({}, {}, comparison).find("too few rounds"), std::string::npos);
+  const auto why = refusal_of(simulation.run({.rounds = 5, .placements = {1}}),
+                              simulation.run({.rounds = 5, .factor = 100, .placements = {1}}));
+  EXPECT_TRUE(contains(why, "too few rounds to tell")) << why;
+
+  MeasuredRun old_run = simulation.run({.rows = 2, .rounds = 12, .placements = {1}});
+  MeasuredRun new_run = old_run;
+  new_run.rows[0].rounds.resize(3);
+  for (auto& round : new_run.rows[0].rounds) round.microseconds *= 100;
+  const auto comparison = compare_runs(old_run, new_run);
+  EXPECT_EQ(comparison.rows[0].ratio.verdict, Verdict::unknown);
+  EXPECT_TRUE(comparison.rows[0].ratio.too_few_rounds());
+  EXPECT_EQ(comparison.rows[1].ratio.verdict, Verdict::same);
+  const auto text = comparison_text(old_run, new_run, comparison);
+  EXPECT_TRUE(contains(text, "- (too few rounds to tell)")) << text;
+  EXPECT_TRUE(contains(text, "1 the same, 1 not comparable")) << text;
+}
+
+TEST(CompareRuns, OtherCallsAreRefused) {
+  Simulation simulation(12);
+  const MeasuredRun old_run = simulation.run({});
+  const auto refusal = [&](const auto& change) {
+    MeasuredRun other = old_run;
+    change(other.request);
+    return refusal_of(old_run, other);
+  };
+  EXPECT_TRUE(contains(refusal([](auto& r) { r.buffers = Buffers::cold; }),
+                       "--buffers warm in the old one and cold"));
+  EXPECT_TRUE(contains(refusal([](auto& r) { r.exact_counts = true; }), "--exact-counts no"));
+  EXPECT_TRUE(contains(refusal([](auto& r) { r.pin = false; }), "--pin yes"));
+}
+
+TEST(CompareRuns, OtherConditionsAreTold) {
+  Simulation simulation(13);
+  MeasuredRun old_run = simulation.run({});
+  old_run.options.emplace()["inline"] = "0";
+  old_run.compiler = "gcc 12\x1b[2J";
+  MeasuredRun new_run = old_run;
+  EXPECT_TRUE(compare_runs(old_run, old_run).warnings.empty());
+  new_run.options.emplace()["isa"] = "baseline";
+  new_run.compiler = "gcc 13";
+  new_run.cores = 7;
+  new_run.version = "9";
+  new_run.request.check = false;
+  const auto text = comparison_text(old_run, new_run, compare_runs(old_run, new_run));
+  for (const auto* piece :
+       {"# warning: the number of cores was \"0\", now \"7\"", "the version was",
+        "the compiler was \"gcc 12\\x1b[2J\", now \"gcc 13\"",
+        "the option \"inline\" was \"0\", now its default",
+        "the option \"isa\" was its default, now \"baseline\"", "were not checked"})
+    EXPECT_TRUE(contains(text, piece)) << piece << " in\n" << text;
+  new_run.options.reset();
+  EXPECT_TRUE(contains(comparison_text(old_run, new_run, compare_runs(old_run, new_run)),
+                       "does not say its options"));
+}
+
+TEST(CompareRuns, WrongResultsAreToldAndAFinding) {
+  Simulation simulation(14);
+  const MeasuredRun old_run = simulation.run({});
+  MeasuredRun new_run = old_run;
+  EXPECT_TRUE(compare_runs(old_run, new_run).right());
+  new_run.rows[3].wrong = 17;
+  const auto comparison = compare_runs(old_run, new_run);
+  EXPECT_FALSE(comparison.right());
+  EXPECT_TRUE(contains(comparison_text(old_run, new_run, comparison),
+                       "WRONG RESULTS in the new run: 17 wrong elements"));
+  EXPECT_TRUE(contains(comparison_json(old_run, new_run, comparison), "\"wrong_in_new\": 17"));
+}
+
+TEST(CompareRuns, TextsOfAFileCannotControlTheTerminal) {
+  Simulation simulation(15);
+  MeasuredRun run = simulation.run({});
+  run.commit = "c\x1b]0;title\x07";
+  for (auto& row : run.rows) row.key.collective = "all\x1b[31m", row.key.type = "float\r";
+  const auto text = comparison_text(run, run, compare_runs(run, run));
+  for (const char c : text) EXPECT_TRUE(c == '\n' || (c >= ' ' && c <= '~')) << int(c);
 }
 
 TEST(CompareRuns, RowsThatOneRunLacksAreCounted) {
@@ -262,8 +354,43 @@ TEST(RunFile, ReadsWhatWasWrittenAndWhatToMeasureAgain) {
   EXPECT_EQ(run.rows[0].rounds[2].microseconds,
             allowed_cpu_count() > 1 ? timing->round_medians[2] : timing->round_times[2]);
   EXPECT_TRUE(timing->check) << "checked once";
-  const auto comparison = compare_runs(run, run);
-  EXPECT_EQ(comparison.only_old + comparison.only_new, 0U);
+}
+
+TEST(RunFile, SaysTheOptionsThatAreNotDefault) {
+  const ScopedOption option("inline", "0");
+  const auto report = run_passes(quick_request());
+  const MeasuredRun run = run_from_json(json_report(report, false), "old.json");
+  ASSERT_TRUE(run.options);
+  EXPECT_EQ(run.options->at("inline"), "0");
+  EXPECT_FALSE(run.options->contains("timeout"));
+  EXPECT_EQ(run.version, report.machine.version);
+  EXPECT_EQ(run.compiler, report.machine.compiler);
+}
+
+TEST(RunFile, SaysWhatWasWrong) {
+  Report report = run_passes(quick_request());
+  report.series[1].rows[0].timings[1]->check->wrong = 3;
+  const MeasuredRun run = run_from_json(json_report(report, false), "old.json");
+  std::uint64_t wrong = 0;
+  for (const auto& row : run.rows) wrong += row.wrong;
+  EXPECT_EQ(wrong, 3U);
+}
+
+TEST(RunFile, SizesThatAreRoundedToOneStayApart) {
+  BenchRequest request = quick_request();
+  request.collectives = {Collective::all_gather};
+  request.algorithms = {"direct"};
+  request.sizes = {.begin = 8, .end = 32, .factor = 2};
+  const MeasuredRun run = run_from_json(json_report(run_passes(request), false), "old.json");
+  ASSERT_EQ(run.rows.size(), 6U);
+  EXPECT_EQ(run.rows[0].key.size, run.rows[2].key.size);
+  EXPECT_NE(run.rows[0].key, run.rows[2].key);
+}
+
+TEST(RunFile, RefusesARowThatIsThereTwice) {
+  Report report = run_passes(quick_request());
+  report.series.push_back(report.series[0]);
+  EXPECT_NE(refusal_of(json_report(report, false)).find("is there twice"), std::string::npos);
 }
 
 TEST(RunFile, KeepsTheProbesOfAllRoundsAndTheBaselinesOfEachRow) {
@@ -279,7 +406,6 @@ TEST(RunFile, KeepsTheProbesOfAllRoundsAndTheBaselinesOfEachRow) {
     for (const auto& round : row.rounds)
       EXPECT_EQ(round.probe_after_ns > 0, allowed_cpu_count() > 1) << "two cores can be probed";
   }
-  EXPECT_EQ(compare_runs(run, run).rows.size(), 2U) << "a baseline is no row";
 }
 
 TEST(RunFile, RefusesWhatIsNoRunAndSaysWhy) {

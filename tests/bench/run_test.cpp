@@ -250,6 +250,19 @@ TEST(RunBench, WhatDoesNotSupportTheRequestIsLeftOutOfAllButRefusedByName) {
   EXPECT_THROW((void)run_sweep(request), Error);
 }
 
+TEST(RunBench, TheHeaderOfASingleAlgorithmIsThereBeforeItsFirstRow) {
+  auto request = small_request();
+  request.algorithms = {"ring"};
+  std::vector<std::string> pieces;
+  (void)run_bench(request, {.format = Format::text, .summary = false, .print = [&](auto piece) {
+                              pieces.emplace_back(piece);
+                            }});
+  ASSERT_GE(pieces.size(), 3U);
+  EXPECT_TRUE(pieces[0].starts_with("# algorithm: ring\n")) << pieces[0];
+  EXPECT_TRUE(pieces[0].ends_with(" \n"));
+  EXPECT_EQ(pieces[1].find('#'), std::string::npos) << "a row alone: " << pieces[1];
+}
+
 TEST(RunBench, MessagesThatDoNotFitTheMemoryAreRefused) {
   auto request = small_request();
   request.sizes = {

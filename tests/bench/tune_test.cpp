@@ -90,6 +90,26 @@ TEST(Trials, ADifferenceWithinTheNoiseOfTheRoundsIsNone) {
   EXPECT_DOUBLE_EQ(both.trials[2].ratio, std::sqrt(2.0));
 }
 
+TEST(Trials, OfFewRoundsAllMustSayTheSame) {
+  Report report;
+  report.series = {series("fast", {10, 10}, {1, 1}), series("slow", {20, 22}, {1, 1}),
+                   series("torn", {9, 30}, {1, 1})};
+  const auto out = trials_of(report, 64, {Placement::out_of_place});
+  EXPECT_DOUBLE_EQ(out.trials[1].ratio, 2.1);
+  EXPECT_EQ(out.trials[2].ratio, 1);
+}
+
+TEST(TuningEstimate, CountsInEnglishAndNeverBelowWhatCanBeKept) {
+  TuneRequest request;
+  request.collectives = {Collective::broadcast};
+  request.ranks = {2};
+  request.sizes = {.begin = 64, .end = 64};
+  EXPECT_NE(tuning_estimate(request).find("for 1 collective, 2 ranks, 1 size"), std::string::npos);
+  const auto one = least_tuning_time(request);
+  request.ranks = {2, 4, 8};
+  EXPECT_DOUBLE_EQ(least_tuning_time(request).count(), 3 * one.count());
+}
+
 TEST(Trials, WhatLacksAPlacementIsLeftOut) {
   Report report;
   report.series = {series("fast", {10, 10}, {1, 1}), series("other", {5, 5}, {1, 1})};

@@ -139,6 +139,15 @@ TEST(Bench, AllIncludesWhatWasLoadedAndSkipsWhatIsWrong) {
   EXPECT_FALSE(contains(text, "# algorithm: wrong"));
 }
 
+TEST(Bench, RegretAndTuneSkipWhatIsWrongAndSaySo) {
+  const auto regret = output_of(Words({"bench", "--regret", "-b", "8", "-e", "8", "--time", "1ms",
+                                       "--placement", "in", "--plugin", misbehaving}));
+  EXPECT_TRUE(contains(
+      regret, "# skipped: wrong (all_reduce, 2 ranks): the plan 'wrong' of 2 ranks is wrong"))
+      << regret;
+  EXPECT_TRUE(contains(regret, "all rows, the others as equal: 1 rows")) << regret;
+}
+
 TEST(Bench, OneThatIsNamedAndWrongIsRefused) {
   EXPECT_TRUE(contains(refusal_of(bench({"-a", "ring,wrong", "--plugin", misbehaving})),
                        "the plan 'wrong' of 2 ranks is wrong"));

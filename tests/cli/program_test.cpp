@@ -136,6 +136,16 @@ TEST(Options, EachShowsItsVariableTypeDefaultValueSourceAndMeaning) {
   EXPECT_TRUE(document.at("unknown_variables").empty());
 }
 
+TEST(Options, AFileThatIsNotThereIsAnErrorOfItsRow) {
+  const auto result = ringside_program({"options", "--format", "json"},
+                                       {.environment = {"RINGSIDE_TUNING=/no/such/table.json",
+                                                        "RINGSIDE_PLUGINS=/no/such/plugin.so"}});
+  EXPECT_EQ(result.exit_code, 1) << result.error;
+  const json document = json::parse(result.output);
+  for (const auto* name : {"tuning", "plugins"})
+    EXPECT_TRUE(contains(option_named(document, name).at("error").get<std::string>(), "/no/such/"));
+}
+
 TEST(Options, TextHasEveryOptionOfTheJson) {
   const auto text = ringside_program({"options"}).output;
   const json document = json::parse(ringside_program({"options", "--format", "json"}).output);

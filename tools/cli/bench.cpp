@@ -40,13 +40,16 @@ struct Arguments {
   std::string collective = "all_reduce", algorithm = "all", ranks = "2", root = "0";
   std::string threads, gpus;
   std::string begin = "8", end = "64M", factor = "8", step;
-  std::string iterations, warmup = "1", rounds = "5", check = "1";
+  std::string iterations, warmup = "1", rounds, check = "1";
   std::string pin = "yes", buffers = "warm";
   std::string op = "sum", type = "float", placement = "both", time = "50ms", timeout;
   std::string format, output, backend = "host", compare;
   std::string tune, tune_time = "5m", against;
   bool summary = false, exact_counts = false, spread = false, regret = false;
 };
+
+/// Of a run that is to be compared: with fewer, few rows are told from their noise.
+constexpr int spread_rounds = 12;
 
 /// The long names of all options.
 constexpr auto option_names = std::to_array<std::string_view>(
@@ -102,25 +105,37 @@ std::vector<T> read_names(std::string_view option, const std::string& text, Pars
   for (const T value : all) known.push_back(to_string(value));
   std::vector<T> values;
   for (const auto word : split(text, ',')) {
+    if (word == "all")
+      throw Error(ErrorCode::bad_input, fmt::format("{}: all stands alone", option));
     const auto value = parse(word);
     if (!value)
       throw Error(ErrorCode::bad_input,
                   fmt::format("{}: expected one of {}, got {}{}", option, fmt::join(known, ", "),
                               quote(word), did_you_mean(word, known)));
+    if (std::find(values.begin(), values.end(), *value) != values.end())
+      reject(option, "every one once", text);
     values.push_back(*value);
   }
   return values;
 }
 
+/// Sizes beyond any memory are refused before anybody multiplies with them.
+std::uint64_t bytes_of(std::string_view option, const std::string& text) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 50;
+  const auto bytes = size_in_bytes(option, text);
+  if (bytes > most) reject(option, "at most 1024T", text);
+  return bytes;
+}
+
 bench::SizeRange read_sizes(const Arguments& arguments) {
   constexpr std::int64_t largest_factor = std::int64_t{1} << 40;
   bench::SizeRange sizes;
-  sizes.begin = size_in_bytes("--begin", arguments.begin);
-  sizes.end = size_in_bytes("--end", arguments.end);
+  sizes.begin = bytes_of("--begin", arguments.begin);
+  sizes.end = bytes_of("--end", arguments.end);
   sizes.factor =
       static_cast<std::uint64_t>(whole_number("--factor", arguments.factor, 0, largest_factor));
   if (arguments.step.empty()) return sizes;
-  sizes.step = size_in_bytes("--step", arguments.step);
+  sizes.step = bytes_of("--step", arguments.step);
   if (sizes.step == 0) reject("--step", "at least one byte", arguments.step);
   return sizes;
 }
@@ -141,22 +156,20 @@ void read_buffers(const std::string& text, BenchRequest& request) {
   if (known == bench::all_buffers.end() || (has_size && *known != bench::Buffers::cold))
     reject("--buffers", "warm, cold, cold:SIZE or rewritten", text);
   request.buffers = *known;
-  if (has_size) request.cold_bytes = size_in_bytes("--buffers cold", text.substr(colon + 1));
+  if (!has_size) return;
+  request.cold_bytes = bytes_of("--buffers cold", text.substr(colon + 1));
+  if (*request.cold_bytes == 0) reject("--buffers", "at least one byte of cold buffers", text);
 }
 
 std::vector<bench::Operation> read_operations(const std::string& text) {
-  auto operations = read_names<bench::Operation>("--collective", text, bench::parse_operation,
-                                                 bench::all_operations());
-  std::set<std::string_view> names;
-  for (const auto operation : operations) names.insert(to_string(operation));
-  if (names.size() != operations.size()) reject("--collective", "every one once", text);
-  return operations;
+  return read_names<bench::Operation>("--collective", text, bench::parse_operation,
+                                      bench::all_operations());
 }
 
 BenchRequest read_request(const Arguments& arguments, bool factor_given) {
   constexpr std::int64_t most_calls = 1'000'000'000;
   BenchRequest request;
-  if (!arguments.gpus.empty())
+  if (!arguments.gpus.empty() && arguments.gpus != "1")  // 1 is what nccl-tests' users write
     throw Error(ErrorCode::bad_input,
                 "-g: there are no GPUs in --backend host; ranks are threads (-t or --ranks)");
   if (arguments.backend != "host")
@@ -184,14 +197,21 @@ BenchRequest read_request(const Arguments& arguments, bool factor_given) {
     request.iterations = whole_number("--iterations", arguments.iterations, 1, most_calls);
   request.time = read_duration("--time", arguments.time);
   request.warmup = static_cast<int>(whole_number("--warmup", arguments.warmup, 0, 1'000'000));
-  request.rounds = static_cast<int>(whole_number("--rounds", arguments.rounds, 1, 1000));
-  request.check = whole_number("--check", arguments.check, 0, 1'000'000) > 0;
+  if (arguments.spread) request.rounds = spread_rounds;
+  if (!arguments.rounds.empty())
+    request.rounds = static_cast<int>(whole_number("--rounds", arguments.rounds, 1, 1000));
+  request.check = whole_number("--check", arguments.check, 0, 1) > 0;
   const auto pin = parse_bool(arguments.pin);
   if (!pin) reject("--pin", "yes or no", arguments.pin);
   request.pin = *pin;
   if (!arguments.timeout.empty()) request.timeout = read_duration("--timeout", arguments.timeout);
   request.spread = arguments.spread;
   if (!arguments.compare.empty() && !is_run_file(arguments.compare)) {
+    std::error_code ignored;
+    if (arguments.compare.find('/') != std::string::npos ||
+        std::filesystem::exists(arguments.compare, ignored))
+      reject("--compare", "names, or the file of an earlier run, which ends in .json",
+             arguments.compare);
     request.compare = bench::parse_competitors(arguments.compare);
     request.compare_what_is_here = arguments.compare == "all";
   }
@@ -233,11 +253,27 @@ void check_writable(const std::string& path) {
 }
 
 /// The table of choices: sizes, ranks and collectives where the command line says some.
+/// The collectives that have algorithms to choose from; `all` means all of those.
+std::vector<bench::Operation> with_a_choice(const char* mode, const Arguments& arguments,
+                                            const BenchRequest& request) {
+  std::vector<bench::Operation> list;
+  for (const auto operation : request.collectives) {
+    const bool none = operation.is_sendrecv() || is_barrier(operation);
+    if (none && arguments.collective != "all")
+      throw Error(ErrorCode::bad_input, fmt::format("{}: {} has no algorithms to choose from", mode,
+                                                    to_string(operation)));
+    if (!none) list.push_back(operation);
+  }
+  return list;
+}
+
 bench::TuneRequest read_tune_request(const Arguments& arguments, const BenchRequest& request,
                                      const Given& given) {
   bench::TuneRequest tune;
-  if (given("collective"))
-    tune.collectives.assign(request.collectives.begin(), request.collectives.end());
+  if (given("collective")) {
+    const auto collectives = with_a_choice("--tune", arguments, request);
+    tune.collectives.assign(collectives.begin(), collectives.end());
+  }
   if (given("ranks") || given("threads")) tune.ranks = request.ranks;
   if (given("begin")) tune.sizes.begin = request.sizes.begin;
   if (given("end")) tune.sizes.end = request.sizes.end;
@@ -262,7 +298,9 @@ std::optional<int> run_mode(const Arguments& arguments, const BenchRequest& requ
   }
   if (arguments.regret) {
     if (to != "-") check_writable(to);
-    run_regret(request, to);
+    auto judged = request;
+    judged.collectives = with_a_choice("--regret", arguments, request);
+    run_regret(judged, to);
     return 0;
   }
   if (!compares) return std::nullopt;
@@ -310,6 +348,11 @@ void check_mode(const Arguments& arguments, const Given& given) {
 }
 
 int run(const Arguments& arguments, bool factor_given, const Given& given) {
+  for (const auto& [name, value] :
+       {std::pair{"compare", &arguments.compare}, std::pair{"against", &arguments.against},
+        std::pair{"output", &arguments.output}, std::pair{"tune", &arguments.tune}})
+    if (given(name) && value->empty())
+      throw Error(ErrorCode::bad_input, fmt::format("--{}: expected something, got \"\"", name));
   check_mode(arguments, given);
   const auto request = read_request(arguments, factor_given);
   warn_of_unknown_variables();
@@ -346,7 +389,8 @@ void add_options(CLI::App& command, Arguments& a) {
   auto* ranks =
       add("--ranks", a.ranks, "N[,N...]", "Numbers of ranks, which are threads (default: 2)");
   add("-t,--threads", a.threads, "N", "nccl-tests' word for --ranks")->excludes(ranks);
-  add("-g,--ngpus", a.gpus, "N", "Refused: there are no GPUs in --backend host");
+  add("-g,--ngpus", a.gpus, "N",
+      "1 means nothing, more is refused: there are no GPUs in --backend host");
   add("-r,--root", a.root, "RANK", "Of broadcast, reduce, gather and scatter (default: 0)");
   add("-b,--begin", a.begin, "SIZE",
       "Smallest message, in bytes of a rank's longer buffer (default: 8)");
@@ -366,7 +410,9 @@ void add_options(CLI::App& command, Arguments& a) {
   add("--time", a.time, "TIME",
       "Time for the calls of one algorithm, size and placement (default: 50ms)");
   add("--rounds", a.rounds, "N",
-      "Blocks that these calls are spread over, the algorithms taking turns (default: 5)");
+      "Blocks that these calls are spread over, the algorithms taking turns (default: 5; with "
+      "--spread "
+      "12)");
   add("-w,--warmup", a.warmup, "N", "Untimed calls before (default: 1)");
   add("-c,--check", a.check, "0|1", "Check the results (default: 1)");
   add("-o,--op", a.op, "OP[,OP...]",
@@ -379,22 +425,26 @@ void add_options(CLI::App& command, Arguments& a) {
   add("--timeout", a.timeout, "TIME", "Longest wait for a rank (default: the option timeout)");
   add("--backend", a.backend, "NAME", "What runs the plans (default and so far only: host)");
   add("--compare", a.compare, "NAME[,NAME...]|OLD.json",
-      fmt::format("Measure others in the same rounds and print the ratios: {} (all libraries that "
-                  "are here). Or the file of an earlier run (--spread): measure the same now and "
-                  "say what differs beyond the noise; exit code 1 if something is slower",
-                  fmt::join(bench::competitor_names(), ", ")));
+      fmt::format(
+          "Measure others in the same rounds and print the ratios: {} (all libraries that "
+          "are here). Or the file of an earlier run (--spread): measure the same now and "
+          "say what differs beyond the noise (99 %, and 3 %); exit code 1 if something is slower "
+          "or an element was wrong, 2 if no row could be compared",
+          fmt::join(bench::competitor_names(), ", ")));
   add("--against", a.against, "NEW.json", "Compare OLD.json with this run and measure nothing");
   command.add_flag("--spread", a.spread,
                    "Go through everything once a round, so that the run can be compared with a "
-                   "later one (--compare); better with --rounds 10 or more");
+                   "later one (--compare OLD.json); in 12 rounds unless --rounds says otherwise");
   add("--tune", a.tune, "FILE",
       "Measure what auto should take (default: all collectives on 2, 4 and 8 ranks) and write the "
       "table there, for the option tuning; - is standard output");
-  add("--tune-time", a.tune_time, "TIME", "About how long that takes in all (default: 5m)");
+  add("--tune-time", a.tune_time, "TIME",
+      "About how long that takes in all (default: 5m; too little is refused)");
   command.add_flag("--regret", a.regret,
                    "Measure auto against the fastest algorithm at every size");
   add("--format", a.format, "WORD",
-      "text (nccl-tests' rows; default), table (default with --summary), json, csv");
+      "text (nccl-tests' rows; default), table (default with --summary), json (default with "
+      "--spread), csv; with --compare OLD.json text or json");
   command
       .add_flag("--summary", a.summary,
                 "End with a paragraph: which algorithm won where, by how much, and why")
@@ -411,8 +461,10 @@ void add_bench_command(CLI::App& app, int& exit_code) {
   command->footer(
       "The time of a row is that of one call of a block of calls on end, averaged over the ranks; "
       "the "
-      "median of --rounds blocks. Sizes, counts and bandwidths are nccl-tests'. Exit code 1 if an "
-      "element is wrong.");
+      "median of --rounds blocks. Sizes, counts and bandwidths are nccl-tests'. Ratios "
+      "are medians of same-round ratios, so they may differ from those of the times. Exit code 1 "
+      "if "
+      "an element is wrong; 2 for a plan that the prover refutes, which is never run.");
   command->callback([command, arguments, &exit_code] {
     exit_code = run(*arguments, command->count("--factor") > 0, [&](std::string_view name) {
       return command->count(fmt::format("--{}", name)) > 0;

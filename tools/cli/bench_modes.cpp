@@ -5,12 +5,15 @@
 
 #include <cstdio>
 
+#include "ringside/base/error.hpp"
 #include "ringside/base/file.hpp"
+#include "ringside/base/text.hpp"
 #include "ringside/bench/json_report.hpp"
 #include "ringside/bench/passes.hpp"
 #include "ringside/bench/progress.hpp"
 #include "ringside/bench/regret.hpp"
 #include "ringside/bench/run_comparison.hpp"
+#include "ringside/bench/table.hpp"
 #include "ringside/tools/cli/commands.hpp"
 
 namespace ringside::cli {
@@ -34,23 +37,32 @@ bench::SweepListener shown_on(bench::Progress& progress) {
 }  // namespace
 
 void run_tune(const bench::TuneRequest& request, const std::string& output) {
-  fmt::print(stderr, "ringside: tuning takes {}\n", bench::tuning_estimate(request));
+  if (const auto least = bench::least_tuning_time(request); request.time < least)
+    throw Error(ErrorCode::bad_input,
+                fmt::format("--tune-time: so many collectives, ranks and sizes take {} at least",
+                            format_duration(least)));
   bench::Progress progress;
-  const TuningTable table = bench::tune(request, shown_on(progress).progress);
+  if (progress.wanted())
+    fmt::print(stderr, "ringside: tuning takes {}\n", bench::tuning_estimate(request));
+  std::vector<bench::Skipped> skipped;
+  const TuningTable table = bench::tune(request, shown_on(progress).progress, &skipped);
   progress.erase();
+  for (const auto& [label, ranks, reason, collective] : skipped)
+    fmt::print(stderr, "ringside: skipped: {} ({}, {} ranks): {}\n", label, to_string(collective),
+               ranks, reason);
   write_text(output, tuning_to_json(table));
 }
 
 void run_regret(const bench::BenchRequest& request, const std::string& output) {
   bench::Progress progress;
-  const auto regrets = bench::measure_regret(request, shown_on(progress));
+  bench::Report left_out;
+  const auto regrets = bench::measure_regret(request, shown_on(progress), &left_out.skipped);
   progress.erase();
-  write_text(output, bench::regret_table(regrets));
+  write_text(output, bench::skipped_lines(left_out) + bench::regret_table(regrets));
 }
 
 int run_comparison(const ComparisonRequest& request) {
   const auto old_run = bench::run_from_json(read_file(request.old_run), request.old_run);
-  bool right = true;
   bench::MeasuredRun new_run;
   if (request.new_run.empty()) {
     auto measured = old_run.request;
@@ -58,17 +70,15 @@ int run_comparison(const ComparisonRequest& request) {
     bench::Progress progress;
     const auto report = bench::run_passes(measured, shown_on(progress));
     progress.erase();
-    right = bench::all_right(report);
     new_run = bench::run_from_json(bench::json_report(report, false), "now");
   } else {
     new_run = bench::run_from_json(read_file(request.new_run), request.new_run);
   }
   const auto comparison = bench::compare_runs(old_run, new_run);
-  auto text = request.json ? bench::comparison_json(old_run, new_run, comparison)
-                           : bench::comparison_text(old_run, new_run, comparison);
-  if (!right && !request.json) text += "WRONG RESULTS in the new run\n";
+  const auto text = request.json ? bench::comparison_json(old_run, new_run, comparison)
+                                 : bench::comparison_text(old_run, new_run, comparison);
   write_text(request.output, text);
-  return right && !comparison.slower() ? 0 : 1;
+  return comparison.right() && !comparison.slower() ? 0 : 1;
 }
 
 }  // namespace ringside::cli

@@ -8,12 +8,29 @@
 #include <span>
 #include <vector>
 
+#include "ringside/base/error.hpp"
+#include "ringside/base/file.hpp"
 #include "ringside/base/json_write.hpp"
 #include "ringside/base/options.hpp"
+#include "ringside/base/text.hpp"
 #include "ringside/tools/cli/commands.hpp"
 
 namespace ringside::cli {
 namespace {
+
+/// Files that options name and that are not there, as errors of those rows.
+void check_files(std::vector<OptionRow>& rows) {
+  for (auto& row : rows) {
+    if (!row.error.empty() || row.current.empty() ||
+        (row.name != "tuning" && row.name != "plugins"))
+      continue;
+    for (const auto path : split(row.current, row.name == "plugins" ? ':' : '\0')) try {
+        if (!path.empty() && row.error.empty()) (void)read_file(std::string(path));
+      } catch (const Error& error) {
+        row.error = error.what();
+      }
+  }
+}
 
 std::string to_text(std::span<const OptionRow> rows) {
   std::size_t name_width = 0;
@@ -61,7 +78,8 @@ Json to_json(std::span<const OptionRow> rows, std::span<const UnknownVariable> u
 }
 
 void run(const std::string& format, int& exit_code) {
-  const auto rows = option_rows();
+  auto rows = option_rows();
+  check_files(rows);
   const auto unknown = unknown_option_variables();
   print(format == "json" ? dump_json(to_json(rows, unknown)) : to_text(rows));
   warn_of_unknown_variables();
@@ -74,7 +92,9 @@ void run(const std::string& format, int& exit_code) {
 void add_options_command(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand(
       "options", "List the library's options with their values and who set them");
-  command->footer("Exit code 1 when the environment holds a value that cannot be read.");
+  command->footer(
+      "Exit code 1 when the environment holds a value that cannot be read, or names a file "
+      "that cannot.");
   const auto format = std::make_shared<std::string>();
   add_format_option(*command, *format, {"text", "json"});
   command->callback([format, &exit_code] { run(*format, exit_code); });

@@ -184,7 +184,7 @@ void add_plan_command(CLI::App& app, int& exit_code) {
       "plan", "Show, prove, count or convert a plan, from an algorithm or a file");
   command->footer(
       "Without --show, --prove or --cost: a page with the prover's verdict and the cost.\n"
-      "Exit code 1 when the plan is refuted.\n"
+      "Exit code 1 when the plan is refuted (bench, which cannot run it: 2).\n"
       "Examples:\n"
       "  ringside plan ring --ranks 4\n"
       "  ringside plan hierarchical:groups=0-1/2-3 --ranks 4 --show\n"

@@ -118,6 +118,24 @@ TEST(TuningFile, NamesTheRowOfAnAlgorithmThatNobodyKnows) {
   check_algorithms(small_table());
 }
 
+TEST(TuningFile, NamesTheRowOfASpecThatCannotServeIt) {
+  for (const auto& [spec, expected] :
+       {std::pair{"ring", "ring"}, std::pair{"linear:slices=0", "slices"},
+        std::pair{"linear:nosuch=1", "nosuch"}}) {
+    const TuningTable table =
+        tuning_from_json(damaged("\"linear\"", "\"" + std::string(spec) + "\""), "t.json");
+    try {
+      check_algorithms(table);
+      FAIL() << spec << " accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::bad_input);
+      EXPECT_NE(std::string(error.what()).find("t.json: broadcast, 4 ranks: "), std::string::npos)
+          << error.what();
+      EXPECT_NE(std::string(error.what()).find(expected), std::string::npos) << error.what();
+    }
+  }
+}
+
 TEST(TuningFile, TheDefaultTableIsSound) {
   const TuningTable& table = default_tuning();
   check_algorithms(table);
