@@ -173,8 +173,9 @@ void HostCommunicator::note_seat() {
 
 void HostCommunicator::fail_unless_complete(const Call& call, const WaitPolicy& policy, int gone) {
   std::vector<int> missing;
+  // Where one has gone, others may just not have come yet.
   for (int rank = 0; rank < size(); ++rank)
-    if (!entered(rank)) missing.push_back(rank);
+    if (!entered(rank) && (gone < 0 || shared_->gone(rank))) missing.push_back(rank);
   if (missing.empty()) return;  // the last one came in the meantime
   fail(Error(ErrorCode::timeout,
              fmt::format("rank{} {} {} not entered {} (call {}){}", missing.size() > 1 ? "s" : "",
