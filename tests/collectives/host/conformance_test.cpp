@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,7 +40,11 @@ bool full_run = false;
 /// The spec that the call runs, `auto` resolved.
 std::string spec_of(const TriedCall& call) {
   if (call.spec != "auto") return call.spec;
-  return choose(*tuning_in_use(), {"host", allowed_cpu_count()}, call.request, call.bytes()).spec;
+  std::size_t elements = std::accumulate(call.blocks.begin(), call.blocks.end(), std::size_t{0});
+  if (call.blocks.size() == 1) elements *= static_cast<std::size_t>(block_count(call.request));
+  return choose(*tuning_in_use(), {"host", allowed_cpu_count()}, call.request,
+                elements * size_of(call.type))
+      .spec;
 }
 
 /// The plans of the calls under test, made once.
