@@ -14,8 +14,12 @@ namespace ringside {
 
 struct Communicator::State {
   explicit State(std::unique_ptr<Implementation> backend)
-      : implementation(std::move(backend)), queue(*implementation) {}
+      : implementation(std::move(backend)),
+        rank(implementation->rank()),
+        ranks(implementation->size()),
+        queue(*implementation) {}
   std::unique_ptr<Implementation> implementation;
+  int rank, ranks;
   CallQueue queue;
 };
 
@@ -38,20 +42,19 @@ Communicator::Communicator(Communicator&&) noexcept = default;
 Communicator& Communicator::operator=(Communicator&&) noexcept = default;
 Communicator::~Communicator() = default;
 
-int Communicator::rank() const { return state_->implementation->rank(); }
-int Communicator::size() const { return state_->implementation->size(); }
+int Communicator::rank() const { return state_->rank; }
+int Communicator::size() const { return state_->ranks; }
 
 // --- blocking ------------------------------------------------------------------------------------
 
 void Communicator::submit(const Arguments& arguments, const CallOptions& options) {
-  Implementation& implementation = *state_->implementation;
-  const Call call = checked_call(arguments, implementation.rank(), implementation.size(), options);
+  const Call call = checked_call(arguments, state_->rank, state_->ranks, options);
   if (in_group()) {
     note(std::make_shared<Handle::State>(call), true);
     return;
   }
   state_->queue.drain();
-  implementation.run(call);
+  state_->implementation->run(call);
 }
 
 void Communicator::submit(const Message& message, const CallOptions& options) {

@@ -8,8 +8,9 @@
 
 namespace ringside::detail {
 
-/// How many groups are open on this thread, one in another.
-extern constinit thread_local int open_groups;
+/// How many groups are open on this thread, one in another. Every call looks: the model of access
+/// makes that one instruction, also in a shared library.
+extern constinit thread_local int open_groups __attribute__((tls_model("initial-exec")));
 
 /// Keeps a call until the outermost group ends, and what its communicator needs alive. The group
 /// waits for a call that is `blocking`, or whose handle has been dropped by then.

@@ -45,6 +45,7 @@ class Job {
   /// Sets how long to poll before yielding: long as long as every thread can have a core.
   void adapt(WaitPolicy& policy) const {
     const bool crowded = threads_.load(std::memory_order_relaxed) > cores_;
+    if (crowded == policy.crowded) return;
     const WaitPolicy& right = crowded ? crowded_ : with_a_core_each_;
     policy.spins = right.spins;
     policy.entry_spins = right.entry_spins;
