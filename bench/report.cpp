@@ -74,8 +74,8 @@ std::string buffers_remark(const BenchRequest& request) {
 std::string choices(const Row& row) {
   const auto& out = row.at(Placement::out_of_place);
   const auto& in = row.at(Placement::in_place);
-  const std::string first = out ? out->spec : std::string();
-  const std::string second = in ? in->spec : std::string();
+  std::string first = out ? out->spec : std::string();
+  std::string second = in ? in->spec : std::string();
   if (first == second || second.empty()) return first;
   if (first.empty()) return second;
   return fmt::format("{} out of place, {} in place", first, second);

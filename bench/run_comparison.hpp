@@ -38,7 +38,8 @@ struct RunKey {
   std::uint64_t size = 0;
   Placement placement = Placement::out_of_place;
 
-  auto operator<=>(const RunKey&) const = default;
+  auto operator<=>(const RunKey&) const =
+      default;  // NOLINT(modernize-use-nullptr): the comparison itself
 };
 
 /// One round of a row.

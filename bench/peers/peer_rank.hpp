@@ -76,7 +76,10 @@ class PeerRank {
     const double cpu_before = process_cpu_seconds();
     std::uint64_t wrong = 0;
     std::vector<double> ends;
-    const auto [input, output] = memory_for(command);
+    const auto memory = memory_for(command);
+    std::byte* const input =
+        memory.input;  // names, as a lambda cannot refer to structured bindings
+    std::byte* const output = memory.output;
     library_.with_call(command, input, output, [&](const auto& call) {
       if (!last_ || !last_->same_call(command)) wrong = check(command, input, output, call);
       if (wrong == 0) ends = time(command, input, call);

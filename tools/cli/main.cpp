@@ -118,7 +118,7 @@ std::string unexpected(const CLI::App& command, const std::string& word) {
 
 /// The parser's complaint about an option in our words; its own where we have none.
 std::string complaint(const CLI::App& command, const CLI::ParseError& error) {
-  const std::string text = error.what();
+  std::string text = error.what();
   const std::string name = text.substr(0, text.find_first_of(": "));
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
     if (text.ends_with("override")) return fmt::format("--{} takes no value", name);
