@@ -160,11 +160,16 @@ std::span<const std::size_t> lengths(const std::size_t* blocks, std::size_t coun
   return {blocks, blocks == nullptr ? 0 : count};
 }
 
-/// A collective on one block, which is a list of one.
-struct OneBlock {
-  std::size_t elements;
-  [[nodiscard]] std::span<const std::size_t> list() const { return {&elements, 1}; }
-};
+/// A call of a collective; those without an operator or a root pass RINGSIDE_SUM and 0.
+ringside_status collective(Collective which, ringside_communicator* comm, const void* input,
+                           void* output, std::span<const std::size_t> blocks, ringside_type type,
+                           ringside_op op, int root, const ringside_options* options,
+                           ringside_handle** handle) {
+  return submit(comm,
+                Arguments{which, input, output, blocks, static_cast<ElementType>(type),
+                          static_cast<ReduceOp>(op), root},
+                options, handle);
+}
 
 Message message(Message::Direction direction, int peer, const void* data, std::size_t elements,
                 ringside_type type) {
@@ -194,8 +199,7 @@ ringside_status ringside_load_plugin(const char* path) {
   return guarded([&] { (void)load_plugin(&demand(path, "the path")); });
 }
 
-// --- worlds and communicators
-// ---------------------------------------------------------------------
+// --- worlds and communicators --------------------------------------------------------------------
 
 ringside_status ringside_world_threads(int ranks, ringside_world** world) {
   if (world != nullptr) *world = nullptr;
@@ -260,116 +264,65 @@ ringside_status ringside_abort(ringside_communicator* comm, const char* why) {
   return guarded([&] { communicator_of(comm).abort(&demand(why, "the reason")); });
 }
 
-// --- calls
-// ----------------------------------------------------------------------------------------
+// --- calls ---------------------------------------------------------------------------------------
 
 ringside_status ringside_all_reduce(ringside_communicator* comm, const void* input, void* output,
                                     size_t elements, ringside_type type, ringside_op op,
                                     const ringside_options* options, ringside_handle** handle) {
-  const OneBlock block{elements};
-  return submit(comm,
-                Arguments{.collective = Collective::all_reduce,
-                          .input = input,
-                          .output = output,
-                          .blocks = block.list(),
-                          .type = static_cast<ElementType>(type),
-                          .op = static_cast<ReduceOp>(op)},
-                options, handle);
+  return collective(Collective::all_reduce, comm, input, output, lengths(&elements, 1), type, op, 0,
+                    options, handle);
 }
 
 ringside_status ringside_reduce_scatter(ringside_communicator* comm, const void* input,
                                         void* output, const size_t* blocks, size_t block_count,
                                         ringside_type type, ringside_op op,
                                         const ringside_options* options, ringside_handle** handle) {
-  return submit(comm,
-                Arguments{.collective = Collective::reduce_scatter,
-                          .input = input,
-                          .output = output,
-                          .blocks = lengths(blocks, block_count),
-                          .type = static_cast<ElementType>(type),
-                          .op = static_cast<ReduceOp>(op)},
-                options, handle);
+  return collective(Collective::reduce_scatter, comm, input, output, lengths(blocks, block_count),
+                    type, op, 0, options, handle);
 }
 
 ringside_status ringside_all_gather(ringside_communicator* comm, const void* input, void* output,
                                     const size_t* blocks, size_t block_count, ringside_type type,
                                     const ringside_options* options, ringside_handle** handle) {
-  return submit(comm,
-                Arguments{.collective = Collective::all_gather,
-                          .input = input,
-                          .output = output,
-                          .blocks = lengths(blocks, block_count),
-                          .type = static_cast<ElementType>(type)},
-                options, handle);
+  return collective(Collective::all_gather, comm, input, output, lengths(blocks, block_count), type,
+                    RINGSIDE_SUM, 0, options, handle);
 }
 
 ringside_status ringside_broadcast(ringside_communicator* comm, const void* input, void* output,
                                    size_t elements, ringside_type type, int root,
                                    const ringside_options* options, ringside_handle** handle) {
-  const OneBlock block{elements};
-  return submit(comm,
-                Arguments{.collective = Collective::broadcast,
-                          .input = input,
-                          .output = output,
-                          .blocks = block.list(),
-                          .type = static_cast<ElementType>(type),
-                          .root = root},
-                options, handle);
+  return collective(Collective::broadcast, comm, input, output, lengths(&elements, 1), type,
+                    RINGSIDE_SUM, root, options, handle);
 }
 
 ringside_status ringside_reduce(ringside_communicator* comm, const void* input, void* output,
                                 size_t elements, ringside_type type, ringside_op op, int root,
                                 const ringside_options* options, ringside_handle** handle) {
-  const OneBlock block{elements};
-  return submit(comm,
-                Arguments{.collective = Collective::reduce,
-                          .input = input,
-                          .output = output,
-                          .blocks = block.list(),
-                          .type = static_cast<ElementType>(type),
-                          .op = static_cast<ReduceOp>(op),
-                          .root = root},
-                options, handle);
+  return collective(Collective::reduce, comm, input, output, lengths(&elements, 1), type, op, root,
+                    options, handle);
 }
 
 ringside_status ringside_gather(ringside_communicator* comm, const void* input, void* output,
                                 const size_t* blocks, size_t block_count, ringside_type type,
                                 int root, const ringside_options* options,
                                 ringside_handle** handle) {
-  return submit(comm,
-                Arguments{.collective = Collective::gather,
-                          .input = input,
-                          .output = output,
-                          .blocks = lengths(blocks, block_count),
-                          .type = static_cast<ElementType>(type),
-                          .root = root},
-                options, handle);
+  return collective(Collective::gather, comm, input, output, lengths(blocks, block_count), type,
+                    RINGSIDE_SUM, root, options, handle);
 }
 
 ringside_status ringside_scatter(ringside_communicator* comm, const void* input, void* output,
                                  const size_t* blocks, size_t block_count, ringside_type type,
                                  int root, const ringside_options* options,
                                  ringside_handle** handle) {
-  return submit(comm,
-                Arguments{.collective = Collective::scatter,
-                          .input = input,
-                          .output = output,
-                          .blocks = lengths(blocks, block_count),
-                          .type = static_cast<ElementType>(type),
-                          .root = root},
-                options, handle);
+  return collective(Collective::scatter, comm, input, output, lengths(blocks, block_count), type,
+                    RINGSIDE_SUM, root, options, handle);
 }
 
 ringside_status ringside_all_to_all(ringside_communicator* comm, const void* input, void* output,
                                     const size_t* blocks, size_t block_count, ringside_type type,
                                     const ringside_options* options, ringside_handle** handle) {
-  return submit(comm,
-                Arguments{.collective = Collective::all_to_all,
-                          .input = input,
-                          .output = output,
-                          .blocks = lengths(blocks, block_count),
-                          .type = static_cast<ElementType>(type)},
-                options, handle);
+  return collective(Collective::all_to_all, comm, input, output, lengths(blocks, block_count), type,
+                    RINGSIDE_SUM, 0, options, handle);
 }
 
 ringside_status ringside_barrier(ringside_communicator* comm, const ringside_options* options,
@@ -410,8 +363,7 @@ ringside_status ringside_algorithm_for(const ringside_communicator* comm, int32_
   });
 }
 
-// --- handles and groups
-// ---------------------------------------------------------------------------
+// --- handles and groups --------------------------------------------------------------------------
 
 ringside_status ringside_wait(ringside_handle* handle) {
   return guarded([&] { demand(handle, "the handle").handle.wait(); });

@@ -24,23 +24,12 @@ bool is_one_of(Enum value, const std::array<Enum, count>& all) {
   return std::find(all.begin(), all.end(), value) != all.end();
 }
 
-/// The block that a rank holds in its input and in its output, if there is one.
-std::optional<int> shared_block(const Request& request, int rank) {
-  switch (request.collective) {
-    case Collective::all_reduce:
-      return 0;
-    case Collective::broadcast:
-    case Collective::reduce:
-      return rank == request.root ? std::optional(0) : std::nullopt;
-    case Collective::reduce_scatter:
-    case Collective::all_gather:
-      return rank;
-    case Collective::gather:
-    case Collective::scatter:
-      return rank == request.root ? std::optional(rank) : std::nullopt;
-    default:
-      return std::nullopt;
-  }
+/// The block that a rank holds in its input and in its output, if there is one: of two buffers that
+/// share a block, one holds nothing else.
+std::optional<int> shared_block(const BlockRange& input, const BlockRange& output) {
+  if (input.count == 1 && output.contains(input.first)) return input.first;
+  if (output.count == 1 && input.contains(output.first)) return output.first;
+  return std::nullopt;
 }
 
 /// The blocks of one rank's buffer, in bytes.
@@ -113,13 +102,13 @@ Placement placement_of(const Arguments& arguments, const Call& call, const Reque
   const std::size_t in_bytes = in.bytes(), out_bytes = out.bytes();
   check_present(arguments, call.input, in_bytes, "input");
   check_present(arguments, call.output, out_bytes, "output");
-  const auto shared = shared_block(request, rank);
-  if (shared && in.block(*shared) > 0 &&
-      call.input + in.offset(*shared) == call.output + out.offset(*shared))
+  const bool never_in_place = request.collective == Collective::all_to_all;
+  const auto shared = shared_block(in.range, out.range);
+  const bool decides = !never_in_place && shared && in.block(*shared) > 0;
+  if (decides && call.input + in.offset(*shared) == call.output + out.offset(*shared))
     return Placement::in_place;
   if (overlap(call.input, in_bytes, call.output, out_bytes)) refuse_overlap(arguments);
-  if (request.collective == Collective::all_to_all) return Placement::out_of_place;
-  return shared && in.block(*shared) > 0 ? Placement::out_of_place : Placement::either;
+  return decides || never_in_place ? Placement::out_of_place : Placement::either;
 }
 
 /// The placement of an all_reduce in which all is well: the collective that is called with the

@@ -5,8 +5,8 @@
 #include <array>
 #include <cstring>
 
-#include "ringside/base/error.hpp"
 #include "ringside/bench/block_timer.hpp"
+#include "ringside/bench/peers/number_type.hpp"
 #include "ringside/collectives/layout.hpp"
 
 namespace ringside::bench {
@@ -20,31 +20,6 @@ Request request_of(const PeerCommand& command, int ranks) {
           .ranks = ranks,
           .root = command.root,
           .in_place = command.placement == Placement::in_place};
-}
-
-/// Calls `use` with a zero of the C++ type. MPI and Gloo know no other types that we have.
-template <class Use>
-auto with_number_type(ElementType type, const Use& use) {
-  switch (type) {
-    case ElementType::int8:
-      return use(std::int8_t{});
-    case ElementType::uint8:
-      return use(std::uint8_t{});
-    case ElementType::int32:
-      return use(std::int32_t{});
-    case ElementType::uint32:
-      return use(std::uint32_t{});
-    case ElementType::int64:
-      return use(std::int64_t{});
-    case ElementType::uint64:
-      return use(std::uint64_t{});
-    case ElementType::float32:
-      return use(float{});
-    case ElementType::float64:
-      return use(double{});
-    default:
-      throw Error(ErrorCode::unsupported, "peers know no such type");
-  }
 }
 
 /// Block `block`, element `index` of what `rank` contributes where all ranks contribute: 1 or 2, so

@@ -31,6 +31,7 @@
 #include <string>
 #include <thread>
 
+#include "ringside/bench/peers/number_type.hpp"
 #include "ringside/bench/peers/peer_rank.hpp"
 
 namespace ringside::bench {
@@ -50,27 +51,6 @@ bool knows(ElementType type) {
       return true;
     default:
       return false;
-  }
-}
-
-/// Calls `use` with a zero of the C++ type.
-template <class Use>
-void with_type(ElementType type, const Use& use) {
-  switch (type) {
-    case ElementType::int8:
-      return use(std::int8_t{});
-    case ElementType::uint8:
-      return use(std::uint8_t{});
-    case ElementType::int32:
-      return use(std::int32_t{});
-    case ElementType::int64:
-      return use(std::int64_t{});
-    case ElementType::uint64:
-      return use(std::uint64_t{});
-    case ElementType::float32:
-      return use(float{});
-    default:
-      return use(double{});
   }
 }
 
@@ -167,7 +147,7 @@ class GlooLibrary {
 
   template <class Use>
   void with_call(const PeerCommand& command, std::byte* input, std::byte* output, const Use& use) {
-    with_type(command.type, [&](auto zero) {
+    with_number_type(command.type, [&](auto zero) {
       using T = decltype(zero);
       with_call_of(command, reinterpret_cast<T*>(input), reinterpret_cast<T*>(output), use);
     });
