@@ -48,6 +48,11 @@ struct CallOptions {
   double scalar = 1.0;
   /// Longest wait for another rank; nothing: the option `timeout`. May differ between ranks.
   std::optional<std::chrono::duration<double>> timeout = std::nullopt;
+  /// Backends of GPUs: the cudaStream_t of this rank that the call is ordered in. Every rank must
+  /// give one, or none. The call then returns when it has been enqueued in all ranks' streams, and
+  /// an error of a device shows in the stream or in a later call. Without: as on the host, the data
+  /// are there when the call is made and complete when it returns.
+  std::optional<void*> stream = std::nullopt;
 };
 
 /// A call told as data: what the named calls fill in, and what programs use that serve every

@@ -98,6 +98,11 @@ std::string Communicator::algorithm_for(Collective collective, std::size_t bytes
   return PlanStream(spec, request).spec();
 }
 
+void Communicator::finish() {
+  state_->queue.drain();
+  state_->implementation->finish();
+}
+
 void Communicator::abort(const std::string& why) { state_->implementation->abort(why); }
 
 // --- asynchronous --------------------------------------------------------------------------------

@@ -32,6 +32,21 @@ class HostCommunicator final : public Communicator::Implementation {
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return shared_->ranks(); }
   void run(const Call& call) override;
+
+  /// For executors whose ops run elsewhere: the ranks meet, compare their calls, and know each
+  /// other's buffers until the next call.
+  struct Meeting {
+    Placement placement;
+    std::uint64_t number;  ///< of the call
+  };
+  /// `extra`: one more address that a rank publishes. Throws as any call does.
+  Meeting meet(const Call& call, const Prepared& prepared, std::byte* extra);
+  /// Of a rank, in the meeting under way; `scratch` is its extra address.
+  [[nodiscard]] const Addresses& addresses_of(int rank) const {
+    return shared_->entry(rank, call_).addresses;
+  }
+  /// How long such a call may wait.
+  [[nodiscard]] WaitPolicy policy_for(const CallOptions& options) const;
   [[nodiscard]] std::string spec_for(const Request& request, std::size_t bytes,
                                      const CallOptions& options) const override;
   void abort(const std::string& why) override;
@@ -48,7 +63,7 @@ class HostCommunicator final : public Communicator::Implementation {
   /// Stays valid until the next call.
   const Prepared& prepared(const Call& call);
 
-  void publish(const Call& call, const Prepared& prepared);
+  void publish(const Call& call, const Prepared& prepared, std::byte* scratch);
   void await_entries(const Call& call, const WaitPolicy& policy);
   void await_late_entries(const Call& call, const WaitPolicy& policy);
   void await_late_entry(int peer, Backoff& backoff, const Call& call, const WaitPolicy& policy);
