@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "ringside/collectives/call.hpp"
+#include "ringside/collectives/executors/call_cache.hpp"
 #include "ringside/collectives/executors/host/messages.hpp"
 #include "ringside/collectives/executors/host/prepared.hpp"
 #include "ringside/collectives/executors/host/program.hpp"
@@ -45,6 +46,12 @@ class HostCommunicator final : public Communicator::Implementation {
   [[nodiscard]] const Addresses& addresses_of(int rank) const {
     return shared_->entry(rank, call_).addresses;
   }
+  [[nodiscard]] std::unique_ptr<HostCommunicator> split_ranks(int color, int key);
+  [[nodiscard]] const std::shared_ptr<Shared>& shared() const { return shared_; }
+  /// What the call or, where it says nothing, the option `algorithm` names; perhaps `auto`.
+  [[nodiscard]] const std::string& asked_spec(const CallOptions& options) const {
+    return options.algorithm.empty() ? default_spec_ : options.algorithm;
+  }
   /// How long such a call may wait.
   [[nodiscard]] WaitPolicy policy_for(const CallOptions& options) const;
   [[nodiscard]] std::string spec_for(const Request& request, std::size_t bytes,
@@ -53,13 +60,11 @@ class HostCommunicator final : public Communicator::Implementation {
   void add_message(const Message& message, const CallOptions& options, Over over) override;
   bool work_on_messages(const std::function<bool()>& more) override;
   void count_threads(int more) override { shared_->job().count_threads(more); }
-  [[nodiscard]] std::unique_ptr<Implementation> split(int color, int key) override;
+  [[nodiscard]] std::unique_ptr<Implementation> split(int color, int key) override {
+    return split_ranks(color, key);
+  }
 
  private:
-  /// What the call or, where it says nothing, the option `algorithm` names; perhaps `auto`.
-  [[nodiscard]] const std::string& asked_spec(const CallOptions& options) const {
-    return options.algorithm.empty() ? default_spec_ : options.algorithm;
-  }
   /// Stays valid until the next call.
   const Prepared& prepared(const Call& call);
 
@@ -110,7 +115,7 @@ class HostCommunicator final : public Communicator::Implementation {
   WaitPolicy policy_;
   std::string default_spec_;  // the option `algorithm`
   Preparation preparation_;
-  PreparedCalls prepared_calls_;
+  CallCache<Prepared> prepared_calls_;
   std::uint64_t call_;  // number of the call under way
   int cpu_ = -1;        // where crowded: the core that this rank was last seen on
 

@@ -19,7 +19,7 @@ std::vector<int> ranks_of_color(std::span<const SplitChoice> choices, std::int32
   return ranks;
 }
 
-std::unique_ptr<Communicator::Implementation> HostCommunicator::split(int color, int key) {
+std::unique_ptr<HostCommunicator> HostCommunicator::split_ranks(int color, int key) {
   const SplitChoice mine{color, key};
   std::vector<SplitChoice> choices(static_cast<std::size_t>(size()));
   const std::size_t elements = sizeof(SplitChoice) / sizeof(std::int32_t);
