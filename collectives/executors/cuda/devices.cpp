@@ -66,12 +66,21 @@ class Trial {
   bool carries(std::byte* source, std::byte* destination, int way, Move& move) {
     const auto sent = pattern(from_, to_, way);
     std::vector<std::uint64_t> got(words, 0);
-    check(cudaMemcpy(source, sent.data(), bytes, cudaMemcpyDefault), "cudaMemcpy", from_);
-    check(cudaMemcpy(destination, got.data(), bytes, cudaMemcpyDefault), "cudaMemcpy", from_);
+    const bool outward = source == near_.data();
+    write(source, sent, outward ? from_ : to_);
+    write(destination, got, outward ? to_ : from_);
     move(source, destination);
     check(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize", from_);
     check(cudaMemcpy(got.data(), destination, bytes, cudaMemcpyDefault), "cudaMemcpy", from_);
     return got == sent;
+  }
+
+  /// Complete when it returns. A copy of the runtime is not: the data may still be on their way to
+  /// the device, and streams that are not the default one do not wait for it.
+  static void write(std::byte* to, const std::vector<std::uint64_t>& data, int device) {
+    const DeviceGuard guard(device);
+    check(cudaMemcpy(to, data.data(), bytes, cudaMemcpyDefault), "cudaMemcpy", device);
+    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize", device);
   }
 
   int from_, to_;

@@ -47,16 +47,25 @@ void StreamOrder::replace(int stream) { clock_of(stream).clear(); }
 
 std::vector<const Moment*> needed_waits(const StreamOrder& order, int stream,
                                         const std::vector<const Moment*>& moments) {
-  std::vector<const Moment*> needed;
-  for (const Moment* moment : moments) {
-    if (order.is_behind(stream, moment->point)) continue;
-    const auto implies = [&](const Moment* other) {
-      if (other == moment || !other->is_behind(moment->point)) return false;
-      // Of two that imply each other, which are the same point, the first is kept.
-      return !moment->is_behind(other->point) || other < moment;
-    };
-    if (std::none_of(moments.begin(), moments.end(), implies)) needed.push_back(moment);
+  std::vector<const Moment*> open;
+  for (const Moment* moment : moments)
+    if (!order.is_behind(stream, moment->point)) open.push_back(moment);
+  // What is left out must be implied by what is left in the end: a clock may know more than its
+  // point, and then who implies a moment may itself be implied with less.
+  std::vector<bool> kept(open.size(), true);
+  const auto implied = [&](const Moment* moment) {
+    for (std::size_t i = 0; i < open.size(); ++i)
+      if (kept[i] && open[i]->is_behind(moment->point)) return true;
+    return false;
+  };
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    kept[i] = false;
+    for (std::size_t j = 0; j < open.size() && !kept[i]; ++j)
+      if (!kept[j] && !implied(open[j])) kept[i] = true;
   }
+  std::vector<const Moment*> needed;
+  for (std::size_t i = 0; i < open.size(); ++i)
+    if (kept[i]) needed.push_back(open[i]);
   return needed;
 }
 

@@ -51,9 +51,9 @@ class StreamOrder {
   std::vector<std::uint64_t> positions_;  // by stream
 };
 
-/// Of the moments those that a stream has to wait for, so that its next operation comes behind all
-/// of them: without those that it is behind already, and those that another one implies. Pointers
-/// into `moments`.
+/// Of the moments those that a stream has to wait for, so that its next operation comes behind the
+/// points of all of them: none can be left out. A moment's clock may be that of a later one than
+/// its point. A subset of `moments`.
 [[nodiscard]] std::vector<const Moment*> needed_waits(const StreamOrder& order, int stream,
                                                       const std::vector<const Moment*>& moments);
 
