@@ -59,6 +59,12 @@ class DeviceRank {
     copy(got_[i].data(), memory_.data(), bytes);
   }
 
+  /// Puts in the stream: something else in all of the memory.
+  void put_overwrite() {
+    cuda::check(cudaMemsetAsync(memory_.data(), 0x5a, memory_.size(), stream_.get()),
+                "cudaMemsetAsync", device_);
+  }
+
   void synchronize() {
     cuda::check(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize", device_);
   }
