@@ -47,14 +47,19 @@ class DeviceRank {
 
   /// Puts in the stream: the round's memory to the device, the call, and what the memory is then
   /// back to the host.
-  void put_round(Communicator& comm, const TriedCall& call, RankMemory& memory, int round) {
+  /// `in_stream`: the call, too; otherwise it is made between waits.
+  void put_round(Communicator& comm, const TriedCall& call, RankMemory& memory, int round,
+                 bool in_stream = true) {
     const auto i = static_cast<std::size_t>(round);
     memory.fill(static_cast<Round>(round));
     const std::size_t bytes = memory.bytes().size();
     std::memcpy(sent_[i].data(), memory.bytes().data(), bytes);
     copy(memory_.data(), sent_[i].data(), bytes);
     CallOptions options = call.options(static_cast<Round>(round));
-    options.stream = stream_.get();
+    if (in_stream)
+      options.stream = stream_.get();
+    else
+      synchronize();
     comm.submit(arguments(memory), options);
     copy(got_[i].data(), memory_.data(), bytes);
   }
