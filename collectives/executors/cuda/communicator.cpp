@@ -27,6 +27,17 @@ void check_buffer(const void* buffer, const char* what, int rank, int device) {
     refuse(fmt::format("memory of device {}", attributes.device));
 }
 
+/// How messages of a rank are copied: in a stream of its device. Complete when it returns.
+host::Messages::Copy copier(int device) {
+  const auto stream = std::make_shared<const Stream>(Stream::on(device));
+  return [stream, device](void* to, const void* from, std::size_t bytes) {
+    if (to == from) return;
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream->get()), "cudaMemcpyAsync",
+          device);
+    check(cudaStreamSynchronize(stream->get()), "cudaStreamSynchronize", device);
+  };
+}
+
 class CudaBackend final : public Backend {
  public:
   explicit CudaBackend(const std::vector<int>& devices)
@@ -38,7 +49,8 @@ class CudaBackend final : public Backend {
       const int device = shared->device_of(rank);
       check(cudaSetDevice(device), "cudaSetDevice", device);
       return std::make_unique<CudaCommunicator>(
-          shared, std::make_unique<host::HostCommunicator>(shared->meeting(), rank));
+          shared,
+          std::make_unique<host::HostCommunicator>(shared->meeting(), rank, 0, copier(device)));
     };
   }
 
@@ -243,7 +255,7 @@ void CudaCommunicator::add_message(const Message& message, const CallOptions& op
 }
 
 std::unique_ptr<Communicator::Implementation> CudaCommunicator::split(int color, int key) {
-  auto part = meeting_->split_ranks(color, key);
+  auto part = meeting_->split_ranks(color, key, copier(shared_->device_of(rank())));
   if (!part) return nullptr;
   auto shared = shared_->child(part->shared());
   return std::make_unique<CudaCommunicator>(std::move(shared), std::move(part));

@@ -16,7 +16,7 @@ namespace {
 /// different ones; a graph takes some ten KiB per operation.
 constexpr std::size_t most_captured = 128;
 
-/// A wait for what may never end.
+/// The longest wait in the end for what may never end.
 constexpr Seconds patience{10};
 
 std::vector<const void*> addresses_of(std::span<const RankCall> ranks) {
@@ -47,7 +47,7 @@ class DuringCapture {
 /// False if some stream has not come to its end in time.
 bool await_end(const std::vector<cudaStream_t>& streams) {
   host::WaitPolicy policy;
-  policy.limit = patience;
+  policy.limit = std::min(patience, option<Seconds>("timeout"));
   const std::atomic<bool> never{false};
   return std::all_of(streams.begin(), streams.end(), [&](cudaStream_t stream) {
     const auto ended = [&] { return cudaStreamQuery(stream) != cudaErrorNotReady; };

@@ -54,7 +54,7 @@ class HostBackend final : public Backend {
 }  // namespace
 
 HostCommunicator::HostCommunicator(std::shared_ptr<Shared> shared, int rank,
-                                   std::uint64_t calls_before)
+                                   std::uint64_t calls_before, Messages::Copy copy)
     : shared_(std::move(shared)),
       rank_(rank),
       policy_(WaitPolicy::for_threads(shared_->ranks())),
@@ -64,9 +64,13 @@ HostCommunicator::HostCommunicator(std::shared_ptr<Shared> shared, int rank,
       call_(calls_before),
       bases_(static_cast<std::size_t>(shared_->ranks()) * 3),
       sources_(static_cast<std::size_t>(shared_->ranks())),
-      messages_(*shared_, rank) {
+      messages_(*shared_, rank, std::move(copy)) {
   (void)fold_isa();  // an option that cannot be used shows here, not in the middle of a call
   shared_->move_up(rank_, call_);
+}
+
+void HostCommunicator::copy_in_memory(void* to, const void* from, std::size_t bytes) {
+  std::memmove(to, from, bytes);
 }
 
 void HostCommunicator::run(const Call& call) {

@@ -28,7 +28,9 @@ namespace ringside::host {
 class HostCommunicator final : public Communicator::Implementation {
  public:
   /// `calls_before`: how many calls to count as made already, the same on all ranks (for tests).
-  HostCommunicator(std::shared_ptr<Shared> shared, int rank, std::uint64_t calls_before = 0);
+  /// `copy`: how messages are copied, where their buffers are not memory of the host.
+  HostCommunicator(std::shared_ptr<Shared> shared, int rank, std::uint64_t calls_before = 0,
+                   Messages::Copy copy = copy_in_memory);
 
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return shared_->ranks(); }
@@ -46,7 +48,8 @@ class HostCommunicator final : public Communicator::Implementation {
   [[nodiscard]] const Addresses& addresses_of(int rank) const {
     return shared_->entry(rank, call_).addresses;
   }
-  [[nodiscard]] std::unique_ptr<HostCommunicator> split_ranks(int color, int key);
+  [[nodiscard]] std::unique_ptr<HostCommunicator> split_ranks(int color, int key,
+                                                              Messages::Copy copy);
   [[nodiscard]] const std::shared_ptr<Shared>& shared() const { return shared_; }
   /// What the call or, where it says nothing, the option `algorithm` names; perhaps `auto`.
   [[nodiscard]] const std::string& asked_spec(const CallOptions& options) const {
@@ -61,10 +64,11 @@ class HostCommunicator final : public Communicator::Implementation {
   bool work_on_messages(const std::function<bool()>& more) override;
   void count_threads(int more) override { shared_->job().count_threads(more); }
   [[nodiscard]] std::unique_ptr<Implementation> split(int color, int key) override {
-    return split_ranks(color, key);
+    return split_ranks(color, key, copy_in_memory);
   }
 
  private:
+  static void copy_in_memory(void* to, const void* from, std::size_t bytes);
   /// Stays valid until the next call.
   const Prepared& prepared(const Call& call);
 
