@@ -251,6 +251,7 @@ TEST_F(CudaWorld, ADeviceThatNeverFinishesIsNamedInTimeAndLeftBehind) {
       Floats data(100, 1.0F);
       const auto stream = cuda::Stream::on(0);
       const auto here = cuda::DeviceMemory::on(0, 400), there = cuda::DeviceMemory::on(1, 400);
+      both.arrive_and_wait();  // from then on nobody can wait for the device
       if (comm.rank() == 0)
         check(cudaMemcpyPeerAsync(there.data(), 1, here.data(), 0, 400, stream.get()), "copy", 0);
       comm.all_reduce(here.data(), here.data(), 100, ElementType::float32, ReduceOp::sum,
