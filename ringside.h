@@ -78,6 +78,14 @@ typedef int (*ringside_body)(ringside_communicator* comm, void* user);
 /// A world of `ranks` threads of this process (1 to 256).
 ringside_status ringside_world_threads(int ranks, ringside_world** world);
 
+/// A rank for every entry, on the GPU of that number; a GPU may stand there more than once. Buffers
+/// are memory of the rank's GPU, which is its thread's current one while the body runs.
+/// RINGSIDE_UNSUPPORTED without a usable GPU or in a build without CUDA.
+ringside_status ringside_world_cuda(const int* devices, int ranks, ringside_world** world);
+
+/// The same with NCCL's collectives; its library is opened now.
+ringside_status ringside_world_nccl(const int* devices, int ranks, ringside_world** world);
+
 /// Runs `body` once per rank, each on a thread of its own, and returns when all have. May be called
 /// again, one call at a time; every run begins with a new communicator, which is gone at its end.
 /// If a body returns another number than 0, the communicator is aborted, so that nobody waits for
@@ -155,10 +163,13 @@ typedef struct ringside_options {
   double scalar;          ///< premul_sum; 1
   double timeout;         ///< longest wait for another rank, in seconds; 0: the option `timeout`.
                           ///< May differ between ranks
+  void* const* stream;    ///< GPUs: where this rank's cudaStream_t is that the call is ordered in;
+                          ///< it then returns when it has been enqueued. NULL: no stream, the call
+                          ///< returns when it is complete. May differ between ranks
 } ringside_options;
 
 #define RINGSIDE_OPTIONS \
-  { sizeof(ringside_options), NULL, 1.0, 0.0 }
+  { sizeof(ringside_options), NULL, 1.0, 0.0, NULL }
 
 /// An asynchronous call under way.
 typedef struct ringside_handle ringside_handle;

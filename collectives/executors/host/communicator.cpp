@@ -126,6 +126,7 @@ void HostCommunicator::abort(const std::string& why) {
 }
 
 void HostCommunicator::add_message(const Message& message, const CallOptions& options, Over over) {
+  if (options.stream) return over(exception_of(refuse_stream));
   messages_.add(message, options.timeout.value_or(policy_.limit), std::move(over));
 }
 
