@@ -2,7 +2,7 @@
 /// The frame around every entry point.
 #pragma once
 
-#include "runtime.hpp"
+#include "ringside/tests/fakecuda/runtime.hpp"
 
 namespace ringside::tests::fakecuda {
 

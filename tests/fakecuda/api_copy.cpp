@@ -4,8 +4,8 @@
 /// behavior" in the runtime's reference are the specification.
 #include <cstring>
 
-#include "api.hpp"
-#include "capture.hpp"
+#include "ringside/tests/fakecuda/api.hpp"
+#include "ringside/tests/fakecuda/capture.hpp"
 
 using namespace ringside::tests::fakecuda;
 

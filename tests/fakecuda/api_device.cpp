@@ -3,8 +3,9 @@
 #include <cstdio>
 #include <cstring>
 
-#include "api.hpp"
-#include "capture.hpp"
+#include "ringside/tests/fakecuda/api.hpp"
+#include "ringside/tests/fakecuda/capture.hpp"
+#include "ringside/tests/fakecuda/configuration.hpp"
 
 using namespace ringside::tests::fakecuda;
 
@@ -64,10 +65,7 @@ int attribute(const Runtime& runtime, cudaDeviceAttr attr, int device) {
 }
 
 bool reachable(const Runtime& runtime, int from, int to) {
-  const std::string& access = runtime.configuration.access;
-  if (from == to || access == "none") return false;
-  return access == "all" ||
-         access[static_cast<std::size_t>(from) * (runtime.devices.size() + 1) + to] == '1';
+  return may_reach(runtime.configuration, from, to);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// Entry points: errors. They cannot fail, and are not counted.
-#include "api.hpp"
+#include "ringside/tests/fakecuda/api.hpp"
 
 using namespace ringside::tests::fakecuda;
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "api.hpp"
-#include "capture.hpp"
+#include "ringside/tests/fakecuda/api.hpp"
+#include "ringside/tests/fakecuda/capture.hpp"
 
 using namespace ringside::tests::fakecuda;
 

@@ -2,8 +2,8 @@
 /// Entry points: memory that devices reach.
 #include <cstring>
 
-#include "api.hpp"
-#include "capture.hpp"
+#include "ringside/tests/fakecuda/api.hpp"
+#include "ringside/tests/fakecuda/capture.hpp"
 
 using namespace ringside::tests::fakecuda;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// Entry points: streams and host functions.
-#include "api.hpp"
-#include "capture.hpp"
+#include "ringside/tests/fakecuda/api.hpp"
+#include "ringside/tests/fakecuda/capture.hpp"
 
 using namespace ringside::tests::fakecuda;
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "control.hpp"
-#include "test_kernels.hpp"
+#include "ringside/tests/fakecuda/control.hpp"
+#include "ringside/tests/fakecuda/test_kernels.hpp"
 
 namespace ringside::tests::fakecuda {
 namespace {

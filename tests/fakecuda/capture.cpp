@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /// How streams join a capture, what becomes a node, and what makes a capture invalid.
-#include "capture.hpp"
+#include "ringside/tests/fakecuda/capture.hpp"
 
 #include <algorithm>
 
-#include "runtime.hpp"
+#include "ringside/tests/fakecuda/runtime.hpp"
 
 namespace ringside::tests::fakecuda {
 namespace {

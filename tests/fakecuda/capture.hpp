@@ -7,7 +7,7 @@
 
 #include <memory>
 
-#include "objects.hpp"
+#include "ringside/tests/fakecuda/objects.hpp"
 
 namespace ringside::tests::fakecuda {
 

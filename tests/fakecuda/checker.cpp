@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// The comparison of accesses, and the words of reports.
-#include "checker.hpp"
+#include "ringside/tests/fakecuda/checker.hpp"
 
 #include <cxxabi.h>
 

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "control.hpp"
-#include "memory.hpp"
-#include "vector_clock.hpp"
+#include "ringside/tests/fakecuda/control.hpp"
+#include "ringside/tests/fakecuda/memory.hpp"
+#include "ringside/tests/fakecuda/vector_clock.hpp"
 
 namespace ringside::tests::fakecuda {
 

@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "host_kernel.hpp"
+#include "ringside/tests/fakecuda/host_kernel.hpp"
 
 // The toolkit's headers define them for g++ as attributes that it does not know, or not at all.
 #undef __global__

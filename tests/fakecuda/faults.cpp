@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// Reading the list of planted hardware faults.
-#include "faults.hpp"
+#include "ringside/tests/fakecuda/faults.hpp"
 
 #include <cstdio>
 #include <sstream>

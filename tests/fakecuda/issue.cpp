@@ -3,9 +3,9 @@
 /// and how the host waits.
 #include <algorithm>
 
-#include "capture.hpp"
-#include "runtime.hpp"
-#include "work.hpp"
+#include "ringside/tests/fakecuda/capture.hpp"
+#include "ringside/tests/fakecuda/runtime.hpp"
+#include "ringside/tests/fakecuda/work.hpp"
 
 namespace ringside::tests::fakecuda {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /// Loads libraries of host kernels and finds a kernel's host version by its mangled name.
-#include "kernels.hpp"
+#include "ringside/tests/fakecuda/kernels.hpp"
+#include "ringside/tests/fakecuda/configuration.hpp"
 
 #include <dlfcn.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <sstream>
 
 namespace ringside::tests::fakecuda {
@@ -13,7 +13,7 @@ namespace {
 
 /// Colon separated paths: FAKECUDA_KERNELS, or the library beside the double.
 std::string library_paths() {
-  if (const char* paths = std::getenv("FAKECUDA_KERNELS")) return paths;
+  if (std::string paths = kernel_libraries(); !paths.empty()) return paths;
   Dl_info self;
   if (dladdr(reinterpret_cast<const void*>(&library_paths), &self) == 0) return "";
   const std::string path = self.dli_fname;

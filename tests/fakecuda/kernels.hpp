@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "host_kernel.hpp"
+#include "ringside/tests/fakecuda/host_kernel.hpp"
 
 namespace ringside::tests::fakecuda {
 

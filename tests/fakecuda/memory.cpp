@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// Allocations and their lookup.
-#include "memory.hpp"
+#include "ringside/tests/fakecuda/memory.hpp"
 
 #include <cstdlib>
 #include <cstring>

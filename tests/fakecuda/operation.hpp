@@ -9,8 +9,8 @@
 #include <memory>
 #include <vector>
 
-#include "host_kernel.hpp"
-#include "vector_clock.hpp"
+#include "ringside/tests/fakecuda/host_kernel.hpp"
+#include "ringside/tests/fakecuda/vector_clock.hpp"
 
 namespace ringside::tests::fakecuda {
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /// Start, reset and the control interface; devices, lanes and streams.
-#include "runtime.hpp"
+#include "ringside/tests/fakecuda/runtime.hpp"
+#include "ringside/tests/fakecuda/configuration.hpp"
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <stdexcept>
 
 namespace ringside::tests::fakecuda {
 namespace {
@@ -42,7 +42,7 @@ const char* kind_name(ReportKind kind) {
 void report_at_exit() {
   Runtime& runtime = Runtime::get();
   const Runtime::Lock lock(runtime.mutex);
-  if (std::getenv("FAKECUDA_LEAKS") != nullptr)
+  if (leaks_wanted())
     for (const std::string& leak : runtime.leaks())
       std::fprintf(stderr, "fakecuda: still alive: %s\n", leak.c_str());
   const std::vector<Report> reports = runtime.checker.unclaimed();
@@ -51,21 +51,6 @@ void report_at_exit() {
   if (reports.empty()) return;
   std::fflush(nullptr);
   _exit(exit_with_reports);
-}
-
-const char* text_of(const char* variable, const char* otherwise) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? otherwise : text;
-}
-
-/// Whether device `from` may reach the memory of device `to`.
-bool reachable(const std::string& access, int devices, int from, int to) {
-  if (from == to || access == "none") return false;
-  if (access == "all") return true;
-  const auto place = static_cast<std::size_t>(from * (devices + 1) + to);
-  if (place >= access.size())
-    throw std::invalid_argument("access '" + access + "': all, none, or rows like 01/10");
-  return access[place] == '1';
 }
 
 }  // namespace
@@ -94,23 +79,12 @@ Runtime::Runtime()
   std::atexit(report_at_exit);
 }
 
-Configuration Runtime::environment() const {
-  Configuration c;
-  c.devices = std::atoi(text_of("FAKECUDA_DEVICES", std::to_string(c.devices).c_str()));
-  c.access = text_of("FAKECUDA_ACCESS", c.access.c_str());
-  c.scheduler = text_of("FAKECUDA_SCHEDULER", c.scheduler.c_str());
-  c.check = text_of("FAKECUDA_CHECK", "1") != std::string("0");
-  c.faults = text_of("FAKECUDA_FAULTS", "");
-  c.memory =
-      std::strtoull(text_of("FAKECUDA_MEMORY", std::to_string(c.memory).c_str()), nullptr, 10);
-  return c;
-}
+Configuration Runtime::environment() const { return configuration_of_environment(); }
 
 void Runtime::start(const Configuration& wanted) {
   hardware_faults = parse_faults(wanted.faults);
   for (int from = 0; from < wanted.devices; ++from)
-    for (int to = 0; to < wanted.devices; ++to)
-      (void)reachable(wanted.access, wanted.devices, from, to);
+    for (int to = 0; to < wanted.devices; ++to) (void)may_reach(wanted, from, to);
   scheduler_.reset(wanted.scheduler);
   configuration = wanted;
   ++generation_;

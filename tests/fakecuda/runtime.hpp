@@ -13,14 +13,14 @@
 #include <string>
 #include <vector>
 
-#include "checker.hpp"
-#include "control.hpp"
-#include "faults.hpp"
-#include "handles.hpp"
-#include "kernels.hpp"
-#include "memory.hpp"
-#include "objects.hpp"
-#include "scheduler.hpp"
+#include "ringside/tests/fakecuda/checker.hpp"
+#include "ringside/tests/fakecuda/control.hpp"
+#include "ringside/tests/fakecuda/faults.hpp"
+#include "ringside/tests/fakecuda/handles.hpp"
+#include "ringside/tests/fakecuda/kernels.hpp"
+#include "ringside/tests/fakecuda/memory.hpp"
+#include "ringside/tests/fakecuda/objects.hpp"
+#include "ringside/tests/fakecuda/scheduler.hpp"
 
 namespace ringside::tests::fakecuda {
 

@@ -2,7 +2,7 @@
 /// The policies. PCT: S. Burckhardt, P. Kothari, M. Musuvathi, S. Nagarakatte: A randomized
 /// scheduler with probabilistic guarantees of finding bugs, ASPLOS 2010; here with change points at
 /// random distances, as a run's length is not known in advance.
-#include "scheduler.hpp"
+#include "ringside/tests/fakecuda/scheduler.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "operation.hpp"
+#include "ringside/tests/fakecuda/operation.hpp"
 
 namespace ringside::tests::fakecuda {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /// Kernels of the tests of the double, compiled by nvcc (launches) and by g++ (host versions).
 #ifndef __CUDACC__
-#include "device_shim.hpp"
+#include "ringside/tests/fakecuda/device_shim.hpp"
 #endif
 
-#include "test_kernels.hpp"
+#include "ringside/tests/fakecuda/test_kernels.hpp"
 
 namespace ringside::tests::fakecuda {
 namespace kernels {

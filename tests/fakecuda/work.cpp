@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /// Work on memory, and hardware that spoils it.
-#include "work.hpp"
+#include "ringside/tests/fakecuda/work.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <sstream>
 
-#include "runtime.hpp"
+#include "ringside/tests/fakecuda/runtime.hpp"
 
 namespace ringside::tests::fakecuda {
 namespace {

@@ -2,9 +2,9 @@
 /// Running an operation's work, and what it costs in virtual time.
 #pragma once
 
-#include "faults.hpp"
-#include "memory.hpp"
-#include "objects.hpp"
+#include "ringside/tests/fakecuda/faults.hpp"
+#include "ringside/tests/fakecuda/memory.hpp"
+#include "ringside/tests/fakecuda/objects.hpp"
 
 namespace ringside::tests::fakecuda {
 
