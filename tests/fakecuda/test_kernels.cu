@@ -23,6 +23,14 @@ __global__ void fill(FillParameter p) {
     p.data[i] = p.value;
 }
 
+__global__ void spin([[maybe_unused]] SpinParameter p) {
+#ifdef __CUDACC__
+  const long long start = clock64();
+  while (clock64() - start < static_cast<long long>(p.cycles)) {
+  }
+#endif
+}
+
 __global__ void unknown(FillParameter) {}
 
 }  // namespace kernels
@@ -32,10 +40,10 @@ __global__ void unknown(FillParameter) {}
 namespace {
 
 template <class Parameter>
-cudaError_t launch(void (*kernel)(Parameter), Parameter parameter, cudaStream_t stream) {
+cudaError_t launch(void (*kernel)(Parameter), Parameter parameter, cudaStream_t stream,
+                   dim3 grid = 2, dim3 block = 32) {
   void* arguments[] = {&parameter};
-  return cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(2), dim3(32), arguments, 0,
-                          stream);
+  return cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid, block, arguments, 0, stream);
 }
 
 }  // namespace
@@ -46,6 +54,15 @@ cudaError_t launch_add(const AddParameter& parameter, cudaStream_t stream) {
 
 cudaError_t launch_fill(const FillParameter& parameter, cudaStream_t stream) {
   return launch(&kernels::fill, parameter, stream);
+}
+
+cudaError_t launch_fill_shaped(const FillParameter& parameter, dim3 grid, dim3 block,
+                               cudaStream_t stream) {
+  return launch(&kernels::fill, parameter, stream, grid, block);
+}
+
+cudaError_t launch_spin(std::uint64_t cycles, cudaStream_t stream) {
+  return launch(&kernels::spin, SpinParameter{cycles}, stream, 1, 1);
 }
 
 cudaError_t launch_unknown(cudaStream_t stream) {
@@ -71,6 +88,8 @@ void fill_accesses(const FillParameter& p, std::vector<Access>& list) {
   list.push_back({p.data, p.declared * sizeof(std::int32_t), true});
 }
 
+void spin_accesses(const SpinParameter&, std::vector<Access>&) {}
+
 }  // namespace
 
 #endif
@@ -81,7 +100,8 @@ void fill_accesses(const FillParameter& p, std::vector<Access>& list) {
 extern "C" const ringside::tests::fakecuda::HostKernel* fakecuda_kernels(std::size_t* count) {
   using namespace ringside::tests::fakecuda;
   static const HostKernel table[] = {host_kernel<&kernels::add, &add_accesses>(),
-                                     host_kernel<&kernels::fill, &fill_accesses>()};
+                                     host_kernel<&kernels::fill, &fill_accesses>(),
+                                     host_kernel<&kernels::spin, &spin_accesses>()};
   *count = std::size(table);
   return table;
 }

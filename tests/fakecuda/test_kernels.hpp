@@ -27,6 +27,16 @@ struct FillParameter {
 };
 [[nodiscard]] cudaError_t launch_fill(const FillParameter& parameter, cudaStream_t stream);
 
+/// The same with any grid, also impossible ones.
+[[nodiscard]] cudaError_t launch_fill_shaped(const FillParameter& parameter, dim3 grid, dim3 block,
+                                             cudaStream_t stream);
+
+/// One thread spins for so many clock cycles; on the host no time passes.
+struct SpinParameter {
+  std::uint64_t cycles;
+};
+[[nodiscard]] cudaError_t launch_spin(std::uint64_t cycles, cudaStream_t stream);
+
 /// A kernel without a host version.
 [[nodiscard]] cudaError_t launch_unknown(cudaStream_t stream);
 
