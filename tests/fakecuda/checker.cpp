@@ -64,6 +64,7 @@ void Checker::reset(bool enabled) {
   host_clock_.clear();
   host_index_ = 0;
   ++host_version_;
+  failed_.clear();
   reported_.clear();
   reports_.clear();
 }
@@ -87,6 +88,7 @@ void Checker::compare(Allocation& allocation, const AccessRecord& now, const Vec
   for (std::size_t i = 0; i < history.size(); ++i) {
     AccessRecord& past = history[i];
     if (past.index <= host_clock_[past.lane]) continue;  // before everything to come
+    if (failed_.contains(past.actor.device)) continue;
     bool covered = false;
     if (past.begin < now.end && now.begin < past.end && (past.writes || now.writes)) {
       if (past.index <= clock[past.lane]) {

@@ -39,6 +39,10 @@ class Checker {
   /// Memory is about to be released. Returns whether something may still touch it.
   bool release(Allocation& allocation, const char* kind);
 
+  /// Nothing runs there any more, so nothing of it is reported, until it is reset.
+  void device_failed(int device) { failed_.insert(device); }
+  void device_reset(int device) { failed_.erase(device); }
+
   void report(Report report);
   [[nodiscard]] const std::vector<Report>& reports() const { return reports_; }
   std::vector<Report> take();
@@ -53,6 +57,7 @@ class Checker {
   VectorClock host_clock_;
   std::uint32_t host_index_ = 0;
   std::uint64_t host_version_ = 1;
+  std::set<int> failed_;                                        ///< devices
   std::set<std::pair<std::uint64_t, std::uint64_t>> reported_;  ///< pairs of issue numbers
   std::vector<Report> reports_, unclaimed_;
 };

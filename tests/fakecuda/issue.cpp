@@ -227,6 +227,7 @@ void Runtime::perform(Lane& lane, const Operation& operation, Lock& lock) {
   if (device_fault != cudaSuccess) return;  // nothing runs on a device that has failed
   if (operation.fault != cudaSuccess) {
     device_fault = operation.fault;
+    checker.device_failed(device);
     return;
   }
   if (operation.work == nullptr) return;

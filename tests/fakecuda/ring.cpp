@@ -126,13 +126,13 @@ class Ring {
   }
 
   bool wait(cudaStream_t stream, cudaEvent_t event) {
-    return calls_(cudaStreamWaitEvent(stream, event, 0));
+    return ok() && calls_(cudaStreamWaitEvent(stream, event, 0));
   }
 
   bool send(int r, std::int32_t* to, int chunk) {
     Rank& from = at(r);
     const std::size_t bytes = chunk_size(chunk) * sizeof(std::int32_t);
-    return calls_(cudaSetDevice(from.device)) &&
+    return ok() && calls_(cudaSetDevice(from.device)) &&
            calls_(cudaMemcpyPeerAsync(to, at(r + 1).device, from.data + chunk_begin(chunk),
                                       from.device, bytes, from.copies)) &&
            calls_(cudaEventRecord(from.copied, from.copies));
@@ -154,7 +154,7 @@ class Ring {
       const int chunk = r - 1 - s;
       std::int32_t* data = rank.data + chunk_begin(chunk);
       const bool elsewhere = run_.bug == Bug::wrong_device && r == 1;
-      calls_(cudaSetDevice(elsewhere ? at(r + 1).device : rank.device)) &&
+      ok() && calls_(cudaSetDevice(elsewhere ? at(r + 1).device : rank.device)) &&
           calls_(launch_add({data, data, rank.slot, chunk_size(chunk)}, rank.sums)) &&
           calls_(cudaEventRecord(rank.summed, rank.sums));
     }

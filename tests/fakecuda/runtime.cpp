@@ -285,6 +285,7 @@ void Runtime::reset_device(int device) {
   for (Device& other : devices) other.peer_access[device] = false;
   devices[device].peer_access.assign(devices.size(), false);
   devices[device].fault = cudaSuccess;
+  checker.device_reset(device);
 }
 
 }  // namespace ringside::tests::fakecuda
