@@ -31,6 +31,10 @@ if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
   set(ringside_choose_architectures ON)
   set(CMAKE_CUDA_ARCHITECTURES 75)  # any, so that the compiler check below has one
 endif()
+# The shared runtime, so that the test double can take its place.
+if(NOT DEFINED CMAKE_CUDA_RUNTIME_LIBRARY)
+  set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
+endif()
 enable_language(CUDA)
 find_package(CUDAToolkit REQUIRED)
 if(ringside_choose_architectures)
