@@ -119,8 +119,8 @@ __device__ inline void fold_items(const FoldParameters<most>& p, std::uint64_t o
 
 // ---- The ways through a run ---------------------------------------------------------------------
 
-/// Calls `at(count, first item, stride)` for the items of this thread, and `at_unit(unit)` for its
-/// units that are in no item. `unit_items`: units of an item.
+/// Calls `at_items(count, first item, stride)` for the items of this thread, and `at_unit(unit)`
+/// for its units that are in no item. `unit_items`: units of an item.
 template <unsigned at_once, class AtItems, class AtUnit>
 __device__ inline void walk(const FoldRun& run, unsigned unit_items, const AtItems& at_items,
                             const AtUnit& at_unit) {
