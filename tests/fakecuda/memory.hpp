@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+/// Memory that devices can reach. Sizes are exact and contents rubbish, so that overruns and reads
+/// of what nobody wrote show; with the address sanitizer device memory is poisoned except while an
+/// operation that declared its use runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ringside/tests/fakecuda/operation.hpp"
+
+namespace ringside::tests::fakecuda {
+
+enum class MemoryKind { device, pinned, registered };
+
+/// Who touches memory, as reports describe it.
+struct Actor {
+  const char* kind = "";         ///< "kernel", "copy", ...
+  const char* kernel = nullptr;  ///< its name
+  int device = host;
+  std::uint64_t stream = 0;
+  bool in_graph = false;
+  std::uint64_t issue = 0;
+};
+
+/// A past access. It is over when `lane` has come to `index`.
+struct AccessRecord {
+  std::uintptr_t begin, end;
+  bool writes;
+  std::uint32_t index;
+  std::size_t lane;
+  Actor actor;
+};
+
+struct Allocation {
+  std::byte* base = nullptr;
+  std::size_t bytes = 0;
+  MemoryKind kind = MemoryKind::device;
+  int device = host;  ///< owner; of pinned memory: whose context made it
+  unsigned flags = 0;
+  std::vector<AccessRecord> history;
+
+  [[nodiscard]] std::uintptr_t begin() const { return reinterpret_cast<std::uintptr_t>(base); }
+  [[nodiscard]] std::uintptr_t end() const { return begin() + bytes; }
+  [[nodiscard]] bool on_device() const { return kind == MemoryKind::device; }
+};
+
+class Memory {
+ public:
+  ~Memory() { clear(); }
+  void clear();
+
+  /// nullptr: the host has no more. `bytes` > 0.
+  Allocation* allocate(MemoryKind kind, int device, std::size_t bytes);
+  /// Host memory that exists already. nullptr: it overlaps with something known.
+  Allocation* adopt(void* base, std::size_t bytes, int device);
+  /// Gives the memory back, or keeps it until `clear` where something may still touch it.
+  void release(Allocation& allocation, bool keep);
+
+  /// Gives back all memory of a device, and host memory that its context made.
+  void release_device(int device);
+
+  /// What holds this address; nullptr: nothing known.
+  [[nodiscard]] Allocation* find(const void* address);
+  [[nodiscard]] std::size_t used(int device) const;
+  [[nodiscard]] std::vector<std::string> list() const;
+
+ private:
+  std::map<std::uintptr_t, Allocation> allocations_;  ///< by base
+  std::vector<Allocation> kept_;
+  unsigned char rubbish_ = 0;
+};
+
+/// Lifts the poison from what an operation declared, as long as it lives.
+class Unpoisoned {
+ public:
+  Unpoisoned(Memory& memory, const std::vector<Access>& accesses);
+  ~Unpoisoned();
+  Unpoisoned(const Unpoisoned&) = delete;
+  Unpoisoned& operator=(const Unpoisoned&) = delete;
+
+ private:
+  Memory& memory_;
+  const std::vector<Access>& accesses_;
+};
+
+}  // namespace ringside::tests::fakecuda
