@@ -86,9 +86,8 @@ bool Facts::can_access(int device, int peer) const {
 }
 
 bool is_virtual(const Facts& facts) {
-  return std::any_of(facts.devices.begin(), facts.devices.end(), [](const DeviceFacts& device) {
-    return device.name.starts_with("virtual");
-  });
+  return std::any_of(facts.devices.begin(), facts.devices.end(),
+                     [](const DeviceFacts& device) { return device.name.starts_with("virtual"); });
 }
 
 std::string cuda_version(int version) {

@@ -22,8 +22,9 @@ struct DeviceFacts {
   int copy_engines = 0;
   // Of sysfs; unknown where it says nothing, or -1 for a node.
   std::optional<int> numa_node;
-  std::optional<std::string> link_speed, link_speed_most;  ///< "16.0 GT/s PCIe"; idle links slow down
-  std::optional<int> link_width, link_width_most;          ///< lanes
+  std::optional<std::string> link_speed,
+      link_speed_most;                             ///< "16.0 GT/s PCIe"; idle links slow down
+  std::optional<int> link_width, link_width_most;  ///< lanes
 };
 
 /// What the runtime says of an ordered pair: `device` reads and writes memory of `peer`.

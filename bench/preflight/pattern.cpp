@@ -57,7 +57,9 @@ struct Destination {
   [[nodiscard]] std::size_t words() const { return payload_bytes() / word_bytes; }
   [[nodiscard]] std::uint64_t at(std::size_t byte) const { return load(region.data() + byte); }
   /// Word i of the payload as it is, as it was before, as it should be.
-  [[nodiscard]] std::uint64_t payload(std::size_t i) const { return at(guard_bytes + i * word_bytes); }
+  [[nodiscard]] std::uint64_t payload(std::size_t i) const {
+    return at(guard_bytes + i * word_bytes);
+  }
   [[nodiscard]] std::uint64_t before(std::size_t i) const {
     return background.word(guard_bytes / word_bytes + i);
   }
@@ -93,8 +95,8 @@ Differences differences(const Destination& to) {
     ++found.verdict.wrong_words;
     found.stale_words += word == to.before(i) ? 1 : 0;
   }
-  count_guard(to, guard_bytes + to.payload_bytes(),
-              static_cast<std::int64_t>(to.payload_bytes()), found);
+  count_guard(to, guard_bytes + to.payload_bytes(), static_cast<std::int64_t>(to.payload_bytes()),
+              found);
   return found;
 }
 
@@ -142,15 +144,22 @@ Origin origin_of(std::uint64_t word) {
   return {static_cast<std::uint32_t>(plain >> index_bits), plain & index_mask};
 }
 
-const char* to_string(Arrival arrival) {
+std::string_view to_string(Arrival arrival) {
   switch (arrival) {
-    case Arrival::right: return "right";
-    case Arrival::lost: return "lost";
-    case Arrival::partly_lost: return "partly_lost";
-    case Arrival::offset: return "offset";
-    case Arrival::misplaced: return "misplaced";
-    case Arrival::overrun: return "overrun";
-    case Arrival::corrupt: return "corrupt";
+    case Arrival::right:
+      return "right";
+    case Arrival::lost:
+      return "lost";
+    case Arrival::partly_lost:
+      return "partly_lost";
+    case Arrival::offset:
+      return "offset";
+    case Arrival::misplaced:
+      return "misplaced";
+    case Arrival::overrun:
+      return "overrun";
+    case Arrival::corrupt:
+      return "corrupt";
   }
   return "?";
 }
@@ -205,8 +214,9 @@ std::string describe(const Verdict& verdict) {
       return fmt::format("data of another copy arrived: {} of {} words, from byte {} on",
                          verdict.wrong_words, words, verdict.first_wrong_byte);
     case Arrival::overrun:
-      return fmt::format("{} arrived as sent, but {} words beside it were overwritten, from byte {} on",
-                         payload, verdict.wrong_guard_words, verdict.first_wrong_byte);
+      return fmt::format(
+          "{} arrived as sent, but {} words beside it were overwritten, from byte {} on", payload,
+          verdict.wrong_guard_words, verdict.first_wrong_byte);
     case Arrival::corrupt:
       return fmt::format("{} of {} words are wrong{}, from byte {} on", verdict.wrong_words, words,
                          verdict.flipped_bits > 0

@@ -24,11 +24,14 @@ constexpr std::uint64_t most_pattern_bytes = 64 * mib;
 bool allowed(Method method, const Flow& flow, const Facts& facts) {
   const auto [source, destination] = flow;
   switch (method) {
-    case Method::kernel_store: return facts.can_access(source, destination);
-    case Method::kernel_load: return facts.can_access(destination, source);
+    case Method::kernel_store:
+      return facts.can_access(source, destination);
+    case Method::kernel_load:
+      return facts.can_access(destination, source);
     case Method::peer_copy:
       return facts.can_access(source, destination) || facts.can_access(destination, source);
-    case Method::host_copy: return false;
+    case Method::host_copy:
+      return false;
   }
   return false;
 }
@@ -108,7 +111,8 @@ class Schedule {
     const bool needs_access = step.peer_access || step.method != Method::peer_copy;
     if (needs_access && !step.peer_access) return;
     if (needs_access)
-      std::erase_if(step.flows, [&](const Flow& flow) { return !allowed(step.method, flow, facts_); });
+      std::erase_if(step.flows,
+                    [&](const Flow& flow) { return !allowed(step.method, flow, facts_); });
     if (!step.flows.empty()) steps_.push_back(std::move(step));
   }
 
@@ -120,27 +124,32 @@ class Schedule {
   void both_ways(bool access, std::uint64_t bytes) {
     for (const auto& [a, b] : ordered_pairs(facts_.count()))
       if (a < b)
-        pair({Quantity::bandwidth, Traffic::both_ways, Method::peer_copy, access,
-              {{a, b}, {b, a}}, bytes});
+        pair({Quantity::bandwidth,
+              Traffic::both_ways,
+              Method::peer_copy,
+              access,
+              {{a, b}, {b, a}},
+              bytes});
   }
 
-  /// Of two devices a ring and all pairs are both ways, which is measured anyhow; but checked here.
   void patterns(Quantity quantity, bool access, std::uint64_t bytes) {
     if (facts_.count() < 2) return;
     for (const auto traffic : {Traffic::pairs, Traffic::ring, Traffic::all_to_all})
-      pair({quantity, traffic, Method::peer_copy, access, flows_of(traffic, facts_.count()), bytes});
+      pair(
+          {quantity, traffic, Method::peer_copy, access, flows_of(traffic, facts_.count()), bytes});
   }
 
   void local(Quantity quantity, std::uint64_t bytes) {
     for (int device = 0; device < facts_.count(); ++device)
-      steps_.push_back({quantity, Traffic::one_way, Method::peer_copy, false,
-                        {{device, device}}, bytes});
+      steps_.push_back(
+          {quantity, Traffic::one_way, Method::peer_copy, false, {{device, device}}, bytes});
   }
 
   void host_steps(Quantity quantity, std::uint64_t bytes, const std::vector<Traffic>& traffics) {
     const auto add = [&](Traffic traffic, std::vector<Flow> flows) {
-      steps_.push_back({quantity, traffic, Method::host_copy, false, std::move(flows),
-                        traffic == Traffic::all_devices ? std::min(bytes, most_pattern_bytes) : bytes});
+      steps_.push_back(
+          {quantity, traffic, Method::host_copy, false, std::move(flows),
+           traffic == Traffic::all_devices ? std::min(bytes, most_pattern_bytes) : bytes});
     };
     std::vector<Flow> down, up;
     for (int device = 0; device < facts_.count(); ++device) {
@@ -181,7 +190,7 @@ bool shares_a_flow(const Step& a, const Step& b) {
 std::vector<Step> steps_of(const Facts& facts, const Request& request) {
   Schedule schedule(facts, request);
   schedule.checks();
-  if (!is_virtual(facts)) schedule.times();
+  schedule.times();
   return schedule.finish();
 }
 
@@ -192,10 +201,10 @@ std::optional<std::string> obstacle(const Step& step, const std::vector<Result>&
     // Many flows at once blame none of them: only the same step again is left out.
     const bool single = earlier.flows.size() == 1;
     if (single ? !shares_a_flow(step, earlier) : step.traffic != earlier.traffic) continue;
-    return fmt::format("{}{} {} before",
-                       single ? to_string(earlier.flows.front()) : std::string(to_string(earlier.traffic)),
-                       access_words(earlier),
-                       outcome.ending == Ending::hang ? "hung" : "failed");
+    return fmt::format(
+        "{}{} {} before",
+        single ? to_string(earlier.flows.front()) : std::string(to_string(earlier.traffic)),
+        access_words(earlier), outcome.ending == Ending::hang ? "hung" : "failed");
   }
   return std::nullopt;
 }

@@ -41,8 +41,8 @@ enum class Traffic {
   all_to_all,   ///< every ordered pair
   all_devices,  ///< the host and every device
 };
-inline constexpr std::array all_traffics = {Traffic::one_way, Traffic::both_ways,
-                                            Traffic::pairs,   Traffic::ring,
+inline constexpr std::array all_traffics = {Traffic::one_way,    Traffic::both_ways,
+                                            Traffic::pairs,      Traffic::ring,
                                             Traffic::all_to_all, Traffic::all_devices};
 
 enum class Method {
@@ -62,10 +62,10 @@ struct Step {
   Quantity quantity = Quantity::check;
   Traffic traffic = Traffic::one_way;
   Method method = Method::peer_copy;
-  bool peer_access = false;    ///< between the devices of the flows: enabled where possible, or off
+  bool peer_access = false;  ///< between the devices of the flows: enabled where possible, or off
   std::vector<Flow> flows;
-  std::uint64_t bytes = 0;     ///< of each flow; of a bandwidth at most
-  Seconds time{0};             ///< of a bandwidth: about how long one sample should take
+  std::uint64_t bytes = 0;  ///< of each flow; of a bandwidth at most
+  Seconds time{0};          ///< of a bandwidth: about how long one sample should take
 
   bool operator==(const Step&) const = default;
 };
@@ -78,20 +78,27 @@ struct Step {
 
 enum class Ending {
   done,
-  hang,     ///< did not end within its limit; the process was killed
-  error,    ///< the runtime reported an error, or the process ended
-  not_run,  ///< `text` says why
+  hang,       ///< did not end within its limit; the process was killed
+  error,      ///< the runtime reported an error, or the process ended
+  blocked,    ///< not run: one of its flows hung or failed before
+  no_time,    ///< not run, or cut short: the time for all steps was up
+  no_memory,  ///< not run: too little memory is free
+  no_device,  ///< not measured: the devices are virtual
 };
+inline constexpr std::array all_endings = {Ending::done,     Ending::hang,    Ending::error,
+                                           Ending::blocked,  Ending::no_time, Ending::no_memory,
+                                           Ending::no_device};
+[[nodiscard]] std::string_view to_string(Ending ending);
 
 /// What came of a step.
 struct Outcome {
-  Ending ending = Ending::not_run;
-  std::string text;                ///< of all endings but done
-  std::vector<Verdict> verdicts;   ///< of a check, one a flow; the worst of several tries
-  std::vector<Seconds> times;      ///< of one copy, one a flow: medians; empty on virtual devices
-  Seconds together{0};             ///< of a bandwidth: one copy of all flows, until the last has ended
-  std::uint64_t bytes = 0;         ///< of a flow, as measured
-  int samples = 0;                 ///< of each median
+  Ending ending = Ending::done;
+  std::string text;               ///< why, of all endings but done
+  std::vector<Verdict> verdicts;  ///< of a check, one a flow; the worst of several tries
+  std::vector<Seconds> times;     ///< of one copy, one a flow: medians
+  Seconds together{0};      ///< of a bandwidth: one copy of all flows, until the last has ended
+  std::uint64_t bytes = 0;  ///< of a flow, as measured
+  int samples = 0;          ///< of each median
 };
 
 struct Result {

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+/// Flows made real: memory at both ends, a stream, and the copies of a step in them, checked or
+/// timed. Needs CUDA.
+#pragma once
+
+#include <cstdint>
+
+#include "ringside/bench/preflight/step.hpp"
+
+namespace ringside::bench::preflight {
+
+// All throw Error(device). Peer access is as the step wants it, and the memory is there.
+
+/// Runs all flows at once, twice and with other data each time, into destinations that held another
+/// pattern before, and judges them.
+[[nodiscard]] Outcome check_transfers(const Step& step);
+
+/// The time of one copy of a chain in one stream: the median of several chains.
+[[nodiscard]] Outcome time_chain(const Step& step);
+
+/// The time of one copy of each flow while all of them run. Looks for a size, at most `bytes`, with
+/// which a sample takes about as long as the step asks for.
+[[nodiscard]] Outcome time_transfers(const Step& step, std::uint64_t bytes);
+
+}  // namespace ringside::bench::preflight
