@@ -91,6 +91,7 @@ Json finding(const Finding& finding) {
     json.update(step_keys(*finding.step));
   else
     json.update({{"traffic", nullptr}, {"method", nullptr}, {"peer_access", nullptr}});
+  json["device"] = finding.device ? Json(*finding.device) : Json(nullptr);
   json["text"] = finding.text;
   return json;
 }

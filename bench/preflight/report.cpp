@@ -37,6 +37,7 @@ class Collector {
         {.kind = std::string(to_string(failure.ending)),
          .flow = std::nullopt,
          .step = std::nullopt,
+         .device = failure.device,
          .text = fmt::format("{}: {}",
                              failure.device ? fmt::format("device {}", *failure.device) : "driver",
                              failure.text)});
@@ -76,6 +77,7 @@ class Collector {
     findings.push_back({.kind = std::move(kind),
                         .flow = flow,
                         .step = step,
+                        .device = std::nullopt,
                         .text = fmt::format("{}, {}{}{}: {}", place, words(to_string(step.method)),
                                             access_words(step), together, text)});
   }
@@ -108,6 +110,7 @@ std::vector<Finding> findings_of(const Report& report) {
         {.kind = "unfinished",
          .flow = std::nullopt,
          .step = std::nullopt,
+         .device = std::nullopt,
          .text = fmt::format("{} of {} checks were not made: {}", left_out, checks, reason)});
   return std::move(collector.findings);
 }

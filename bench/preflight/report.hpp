@@ -32,10 +32,11 @@ struct Report {
 
 /// Something is wrong with this machine, or was not looked at.
 struct Finding {
-  std::string kind;          ///< an Arrival but right, "hang", "error", or "unfinished"
-  std::optional<Flow> flow;  ///< the one to blame, if it is one
-  std::optional<Step> step;  ///< that showed it
-  std::string text;          ///< one line, a whole sentence fragment with flow and step
+  std::string kind;           ///< an Arrival but right, "hang", "error", or "unfinished"
+  std::optional<Flow> flow;   ///< the one to blame, if it is one
+  std::optional<Step> step;   ///< that showed it
+  std::optional<int> device;  ///< the one to blame, where a device cannot be opened
+  std::string text;           ///< one line, a whole sentence fragment with flow and step
 };
 
 /// Every fault once: by kind, flow, method and P2P, as the first step shows it. Empty: all is well.
