@@ -186,7 +186,8 @@ TEST(PreflightText, OneDeviceIsSaidToHaveNoPairs) {
 TEST(PreflightJson, IsAsDocumentedWhateverHappened) {
   const std::vector<std::vector<std::string>> cases = {{}, {"lost:0-1"}, {"crash:1-0"}, {"deaf"}};
   for (const auto& faults : cases) {
-    const auto report = report_with(2, faults, {.step = Seconds(faults.empty() ? 20 : 1)});
+    const auto report = report_with(
+        2, faults, {.step = Seconds(faults == std::vector<std::string>{"deaf"} ? 0.2 : 20)});
     const JsonDocument document(json_of(report), "report");
     EXPECT_NO_THROW(expect_preflight_schema(document.root()));
     EXPECT_EQ(document.root()["okay"].boolean(), faults.empty());
@@ -203,7 +204,7 @@ TEST(PreflightJson, CarriesTheTimes) {
     EXPECT_NEAR(latency["latency_us"].number(), static_cast<double>(number) + 0.5, 1e-6);
   }
   for (const auto& bandwidth : root["bandwidths"].items()) {
-    EXPECT_GT(bandwidth["total_bandwidth_gb_per_s"].number(), 100);
+    EXPECT_GT(bandwidth["total_bandwidth_gb_per_s"].number(), 99);
     for (const auto& flow : bandwidth["flows"].items())
       EXPECT_GT(flow["bandwidth_gb_per_s"].number(), 99);
   }
