@@ -202,9 +202,10 @@ std::optional<std::string> obstacle(const Step& step, const std::vector<Result>&
     const bool single = earlier.flows.size() == 1;
     if (single ? !shares_a_flow(step, earlier) : step.traffic != earlier.traffic) continue;
     return fmt::format(
-        "{}{} {} before",
+        "{}, {}{} {} before",
         single ? to_string(earlier.flows.front()) : std::string(to_string(earlier.traffic)),
-        access_words(earlier), outcome.ending == Ending::hang ? "hung" : "failed");
+        to_string(earlier.method), access_words(earlier),
+        outcome.ending == Ending::hang ? "hung" : "failed");
   }
   return std::nullopt;
 }

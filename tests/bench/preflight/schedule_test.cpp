@@ -107,7 +107,8 @@ TEST(PreflightSchedule, AFlowThatHungIsNotTriedAgainTheSameWay) {
   Outcome hang;
   hang.ending = Ending::hang;
   const std::vector<Result> results = {{step_with({{0, 1}}, true), hang}};
-  EXPECT_EQ(obstacle(step_with({{0, 1}}, true), results), "0 -> 1, P2P enabled hung before");
+  EXPECT_EQ(obstacle(step_with({{0, 1}}, true), results),
+            "0 -> 1, peer_copy, P2P enabled hung before");
   EXPECT_TRUE(obstacle(step_with({{1, 0}, {0, 1}}, true, Traffic::pairs), results));
   EXPECT_FALSE(obstacle(step_with({{0, 1}}, false), results)) << "P2P disabled is another way";
   EXPECT_FALSE(obstacle(step_with({{1, 0}}, true), results)) << "so is the other direction";
