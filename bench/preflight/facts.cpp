@@ -34,10 +34,10 @@ Json to_json(const DeviceFacts& facts) {
           {"memory_bytes", facts.memory_bytes},
           {"copy_engines", facts.copy_engines},
           {"numa_node", or_null(facts.numa_node)},
-          {"pcie_link_speed_idle", or_null(facts.link_speed)},
-          {"pcie_link_speed_most", or_null(facts.link_speed_most)},
-          {"pcie_link_width", or_null(facts.link_width)},
-          {"pcie_link_width_most", or_null(facts.link_width_most)}};
+          {"pcie_link_speed_idle", or_null(facts.link.speed)},
+          {"pcie_link_speed_most", or_null(facts.link_most.speed)},
+          {"pcie_link_width", or_null(facts.link.width)},
+          {"pcie_link_width_most", or_null(facts.link_most.width)}};
 }
 
 DeviceFacts device_from_json(const JsonValue& json) {
@@ -50,10 +50,10 @@ DeviceFacts device_from_json(const JsonValue& json) {
   facts.memory_bytes = static_cast<std::uint64_t>(json["memory_bytes"].integer(0));
   facts.copy_engines = static_cast<int>(json["copy_engines"].integer(0, 1000));
   facts.numa_node = optional_int(json["numa_node"]);
-  facts.link_speed = optional_text(json["pcie_link_speed_idle"]);
-  facts.link_speed_most = optional_text(json["pcie_link_speed_most"]);
-  facts.link_width = optional_int(json["pcie_link_width"]);
-  facts.link_width_most = optional_int(json["pcie_link_width_most"]);
+  facts.link.speed = optional_text(json["pcie_link_speed_idle"]);
+  facts.link_most.speed = optional_text(json["pcie_link_speed_most"]);
+  facts.link.width = optional_int(json["pcie_link_width"]);
+  facts.link_most.width = optional_int(json["pcie_link_width_most"]);
   return facts;
 }
 

@@ -13,6 +13,14 @@
 
 namespace ringside::bench::preflight {
 
+/// A PCIe link as sysfs shows it; unknown where it says nothing.
+struct Link {
+  std::optional<std::string> speed;  ///< "16.0 GT/s PCIe"
+  std::optional<int> width;          ///< lanes
+
+  bool operator==(const Link&) const = default;
+};
+
 struct DeviceFacts {
   int device = 0;
   std::string name;
@@ -22,9 +30,8 @@ struct DeviceFacts {
   int copy_engines = 0;
   // Of sysfs; unknown where it says nothing, or -1 for a node.
   std::optional<int> numa_node;
-  std::optional<std::string> link_speed,
-      link_speed_most;                             ///< "16.0 GT/s PCIe"; idle links slow down
-  std::optional<int> link_width, link_width_most;  ///< lanes
+  Link link;       ///< now, while nothing is copied: it may be slower than it can
+  Link link_most;  ///< that the device can
 };
 
 /// What the runtime says of an ordered pair: `device` reads and writes memory of `peer`.

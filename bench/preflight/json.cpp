@@ -78,6 +78,10 @@ Json bandwidth(const Result& result) {
         measured ? Json(rate(outcome.bytes, outcome.times[i]) / giga) : Json(nullptr);
     json["flows"].push_back(std::move(flow));
   }
+  json["pcie_link_speed_under_load"] =
+      outcome.link.speed ? Json(*outcome.link.speed) : Json(nullptr);
+  json["pcie_link_width_under_load"] =
+      outcome.link.width ? Json(*outcome.link.width) : Json(nullptr);
   json["samples"] = outcome.samples;
   add_ending(json, outcome);
   return json;

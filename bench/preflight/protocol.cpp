@@ -84,6 +84,8 @@ Json to_json(const Outcome& outcome) {
           {"times_s", std::move(times)},
           {"together_s", outcome.together.count()},
           {"bytes", outcome.bytes},
+          {"link_speed", outcome.link.speed ? Json(*outcome.link.speed) : Json(nullptr)},
+          {"link_width", outcome.link.width ? Json(*outcome.link.width) : Json(nullptr)},
           {"samples", outcome.samples}};
 }
 
@@ -96,6 +98,9 @@ Outcome outcome_from_json(const JsonValue& json) {
   for (const auto& time : json["times_s"].items()) outcome.times.emplace_back(time.number());
   outcome.together = Seconds(json["together_s"].number());
   outcome.bytes = count_of(json["bytes"]);
+  if (const auto speed = json["link_speed"]; !speed.is_null()) outcome.link.speed = speed.text();
+  if (const auto width = json["link_width"]; !width.is_null())
+    outcome.link.width = static_cast<int>(width.integer(1, 1024));
   outcome.samples = static_cast<int>(json["samples"].integer(0, 1'000'000));
   return outcome;
 }

@@ -20,6 +20,8 @@ constexpr std::uint64_t latency_bytes = 16;
 constexpr std::uint64_t most_bytes = 256 * mib, quick_bytes = 32 * mib;
 /// A flow of all-to-all has n - 1 neighbours on each device; the links are filled with less.
 constexpr std::uint64_t most_pattern_bytes = 64 * mib;
+/// More takes longer to pin than to copy.
+constexpr std::uint64_t most_host_bytes = 64 * mib;
 
 bool allowed(Method method, const Flow& flow, const Facts& facts) {
   const auto [source, destination] = flow;
@@ -147,9 +149,8 @@ class Schedule {
 
   void host_steps(Quantity quantity, std::uint64_t bytes, const std::vector<Traffic>& traffics) {
     const auto add = [&](Traffic traffic, std::vector<Flow> flows) {
-      steps_.push_back(
-          {quantity, traffic, Method::host_copy, false, std::move(flows),
-           traffic == Traffic::all_devices ? std::min(bytes, most_pattern_bytes) : bytes});
+      steps_.push_back({quantity, traffic, Method::host_copy, false, std::move(flows),
+                        std::min(bytes, most_host_bytes)});
     };
     std::vector<Flow> down, up;
     for (int device = 0; device < facts_.count(); ++device) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ringside/base/clock.hpp"
+#include "ringside/bench/preflight/facts.hpp"
 #include "ringside/bench/preflight/pattern.hpp"
 
 namespace ringside::bench::preflight {
@@ -98,6 +99,7 @@ struct Outcome {
   std::vector<Seconds> times;     ///< of one copy, one a flow: medians
   Seconds together{0};      ///< of a bandwidth: one copy of all flows, until the last has ended
   std::uint64_t bytes = 0;  ///< of a flow, as measured
+  Link link;                ///< of the device, under load; of a copy between it and the host
   int samples = 0;          ///< of each median
 };
 

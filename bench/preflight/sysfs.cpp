@@ -31,17 +31,28 @@ std::optional<int> number_in(const std::string& path, int least, int most) {
   return static_cast<int>(*number);
 }
 
+std::string file_of(const std::string& folder, const std::string& pci_bus_id,
+                    std::string_view name) {
+  return folder + "/" + to_lower(pci_bus_id) + "/" + std::string(name);
+}
+
+/// `which`: current or max
+Link link_named(const std::string& which, const std::string& pci_bus_id,
+                const std::string& folder) {
+  return {.speed = text_in(file_of(folder, pci_bus_id, which + "_link_speed")),
+          .width = number_in(file_of(folder, pci_bus_id, which + "_link_width"), 1, most_lanes)};
+}
+
 }  // namespace
 
+Link read_link(const std::string& pci_bus_id, const std::string& folder) {
+  return link_named("current", pci_bus_id, folder);
+}
+
 void add_sysfs_facts(DeviceFacts& device, const std::string& folder) {
-  const auto file = [&](std::string_view name) {
-    return folder + "/" + to_lower(device.pci_bus_id) + "/" + std::string(name);
-  };
-  device.numa_node = number_in(file("numa_node"), 0, most_nodes);
-  device.link_speed = text_in(file("current_link_speed"));
-  device.link_speed_most = text_in(file("max_link_speed"));
-  device.link_width = number_in(file("current_link_width"), 1, most_lanes);
-  device.link_width_most = number_in(file("max_link_width"), 1, most_lanes);
+  device.numa_node = number_in(file_of(folder, device.pci_bus_id, "numa_node"), 0, most_nodes);
+  device.link = read_link(device.pci_bus_id, folder);
+  device.link_most = link_named("max", device.pci_bus_id, folder);
 }
 
 }  // namespace ringside::bench::preflight

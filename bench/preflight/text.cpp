@@ -136,8 +136,8 @@ std::string devices(const Report& report) {
                         device.name, device.pci_bus_id, device.compute_major, device.compute_minor,
                         format_bytes(device.memory_bytes));
     if (device.numa_node) text += fmt::format(", NUMA node {}", *device.numa_node);
-    if (device.link_width && device.link_width_most)
-      text += fmt::format(", PCIe x{} of x{}", *device.link_width, *device.link_width_most);
+    if (device.link.width && device.link_most.width)
+      text += fmt::format(", PCIe x{} of x{}", *device.link.width, *device.link_most.width);
     text += "\n";
   }
   return text + "\n";

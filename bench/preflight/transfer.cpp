@@ -20,8 +20,8 @@ namespace {
 
 using cuda::check;
 
-/// Holds a stream back until everything behind it has been issued: some 0.5 to 1 ms.
-constexpr std::uint64_t gate_cycles = 1'000'000;
+/// Holds a stream back until everything behind it has been issued: about 1 ms.
+constexpr std::uint64_t gate_cycles = 2'000'000;
 
 /// Memory at one end of a flow.
 class Memory {
@@ -254,7 +254,8 @@ class Gate {
 };
 
 /// `repeats` copies of every flow, all flows at once: the time of one copy of each.
-std::vector<Seconds> sample(const Transfers& transfers, std::size_t bytes, int repeats) {
+std::vector<Seconds> sample(const Transfers& transfers, std::size_t bytes, int repeats,
+                            const std::function<void()>& meanwhile = nullptr) {
   std::vector<Bracket> brackets;
   for (const auto& transfer : transfers) brackets.emplace_back(*transfer);
   const Gate gate(transfers);
@@ -263,6 +264,7 @@ std::vector<Seconds> sample(const Transfers& transfers, std::size_t bytes, int r
   for (int repeat = 0; repeat < repeats; ++repeat)
     for (const auto& transfer : transfers) transfer->enqueue(bytes);
   for (std::size_t i = 0; i < transfers.size(); ++i) record(brackets[i].end, *transfers[i]);
+  if (meanwhile) meanwhile();
   synchronize(transfers);
   std::vector<Seconds> times;
   for (const auto& bracket : brackets) times.push_back(bracket.elapsed() / repeats);
@@ -321,7 +323,8 @@ Outcome time_chain(const Step& step) {
   return medians(samples, step.bytes);
 }
 
-Outcome time_transfers(const Step& step, std::uint64_t bytes) {
+Outcome time_transfers(const Step& step, std::uint64_t bytes,
+                       const std::function<void()>& meanwhile) {
   constexpr std::uint64_t first_bytes = std::uint64_t{16} << 20, unit = std::uint64_t{1} << 20;
   constexpr int sample_count = 3, most_repeats = 64;
   const auto transfers = transfers_of(step, bytes, 0);
@@ -336,8 +339,9 @@ Outcome time_transfers(const Step& step, std::uint64_t bytes) {
   const double repeats = copies_in_time * static_cast<double>(tried) / static_cast<double>(used);
   std::vector<std::vector<Seconds>> samples;
   for (int i = 0; i < sample_count; ++i)
-    samples.push_back(
-        sample(transfers, used, static_cast<int>(std::clamp(repeats, 1.0, double{most_repeats}))));
+    samples.push_back(sample(transfers, used,
+                             static_cast<int>(std::clamp(repeats, 1.0, double{most_repeats})),
+                             i + 1 == sample_count ? meanwhile : nullptr));
   return medians(samples, used);
 }
 

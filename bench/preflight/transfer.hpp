@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "ringside/bench/preflight/step.hpp"
 
@@ -19,7 +20,9 @@ namespace ringside::bench::preflight {
 [[nodiscard]] Outcome time_chain(const Step& step);
 
 /// The time of one copy of each flow while all of them run. Looks for a size, at most `bytes`, with
-/// which a sample takes about as long as the step asks for.
-[[nodiscard]] Outcome time_transfers(const Step& step, std::uint64_t bytes);
+/// which a sample takes about as long as the step asks for. `meanwhile` is called once while the
+/// copies of the last sample run.
+[[nodiscard]] Outcome time_transfers(const Step& step, std::uint64_t bytes,
+                                     const std::function<void()>& meanwhile);
 
 }  // namespace ringside::bench::preflight

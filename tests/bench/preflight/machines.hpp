@@ -26,10 +26,8 @@ inline bench::preflight::Facts machine_of(int count, bool access = true,
                              .memory_bytes = std::uint64_t{80} << 30,
                              .copy_engines = 3,
                              .numa_node = i / 2,
-                             .link_speed = "2.5 GT/s PCIe",
-                             .link_speed_most = std::nullopt,
-                             .link_width = 8,
-                             .link_width_most = 16});
+                             .link = {.speed = "2.5 GT/s PCIe", .width = 8},
+                             .link_most = {.speed = std::nullopt, .width = 16}});
   for (int i = 0; i < count; ++i)
     for (int j = 0; j < count; ++j)
       if (i != j)

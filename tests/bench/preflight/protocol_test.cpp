@@ -52,6 +52,7 @@ TEST(PreflightProtocol, AnswersAreReadBack) {
   outcome.times = {Seconds(1.25e-6), Seconds(0.1)};
   outcome.together = Seconds(0.2);
   outcome.bytes = 16;
+  outcome.link = {.speed = "32.0 GT/s PCIe", .width = 16};
   outcome.samples = 11;
   const auto read = read_reply(write(reply)).outcome;
   EXPECT_EQ(read.ending, outcome.ending);
@@ -60,6 +61,7 @@ TEST(PreflightProtocol, AnswersAreReadBack) {
   EXPECT_EQ(read.times, outcome.times);
   EXPECT_EQ(read.together, outcome.together);
   EXPECT_EQ(read.bytes, outcome.bytes);
+  EXPECT_EQ(read.link, outcome.link);
   EXPECT_EQ(read.samples, outcome.samples);
 }
 
@@ -84,10 +86,10 @@ TEST(PreflightFacts, SysfsTellsNodeAndLinkAsFarAsItCan) {
   device.pci_bus_id = "0000:AB:00.0";
   add_sysfs_facts(device, folder);
   EXPECT_EQ(device.numa_node, 1);
-  EXPECT_EQ(device.link_speed, "16.0 GT/s PCIe");
-  EXPECT_EQ(device.link_speed_most, std::nullopt);
-  EXPECT_EQ(device.link_width, 8);
-  EXPECT_EQ(device.link_width_most, std::nullopt) << "there is no such file";
+  EXPECT_EQ(device.link.speed, "16.0 GT/s PCIe");
+  EXPECT_EQ(device.link_most.speed, std::nullopt);
+  EXPECT_EQ(device.link.width, 8);
+  EXPECT_EQ(device.link_most.width, std::nullopt) << "there is no such file";
   put("numa_node", "-1\n");
   add_sysfs_facts(device, folder);
   EXPECT_EQ(device.numa_node, std::nullopt) << "-1: nobody knows";

@@ -98,11 +98,14 @@ inline void latency(const JsonValue& value) {
 
 inline void bandwidth(const JsonValue& value) {
   value.only({"traffic", "method", "peer_access", "bytes", "total_bandwidth_gb_per_s", "flows",
-              "samples", "ending", "reason"});
+              "pcie_link_speed_under_load", "pcie_link_width_under_load", "samples", "ending",
+              "reason"});
   step_keys(value);
   ending(value);
   (void)value["bytes"].integer(1);
   number_or_null(value["total_bandwidth_gb_per_s"]);
+  text_or_null(value["pcie_link_speed_under_load"]);
+  integer_or_null(value["pcie_link_width_under_load"]);
   (void)value["samples"].integer(0);
   (void)value["flows"].size(1);
   for (const auto& flow : value["flows"].items()) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// `ringside bench --preflight` on virtual devices, with faults planted in their hardware. What is
-/// true of the first is true of the second only where the test says so: P2P works or does not.
+/// `ringside bench --preflight` on virtual devices, with faults planted in their hardware.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -173,6 +172,13 @@ TEST(PreflightVirtual, WhenEverythingHangsTheTotalTimeHolds) {
   const auto findings = report.root()["findings"].items();
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0]["kind"].text(), "unfinished");
+}
+
+TEST(PreflightVirtual, ADriverWithoutADeviceIsOneLineAndExitCode2) {
+  const auto result = preflight({"FAKECUDA_DEVICES=0"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.output, "");
+  EXPECT_EQ(result.error, "ringside: no GPU: the CUDA driver finds no device\n");
 }
 
 TEST(PreflightVirtual, OneDeviceIsChecked) {
