@@ -168,7 +168,8 @@ Facts Devices::facts() {
 }
 
 void Devices::open(int device) {
-  const cuda::DeviceGuard guard(device);
+  // It stays the current device: to go back to one that is not open would open that one.
+  check(cudaSetDevice(device), "cudaSetDevice", device);
   check(cudaFree(nullptr), "making its context", device);
 }
 
