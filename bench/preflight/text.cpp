@@ -192,10 +192,10 @@ std::string bandwidths(const Report& report, const std::string& heading,
     const auto& [step, outcome] = result;
     if (step.quantity != Quantity::bandwidth || outcome.times.empty() || !wanted(step)) continue;
     const auto slowest = std::max_element(outcome.times.begin(), outcome.times.end());
-    text += fmt::format("  {:<28} {:>8.2f} in all", name_of(step), total_rate(result) / giga);
+    text += fmt::format("  {:<28} {:>8.2f}", name_of(step), total_rate(result) / giga);
     if (step.flows.size() > 1)
       text += fmt::format(
-          ", {:.2f} the slowest ({})", rate(outcome.bytes, *slowest) / giga,
+          " in all, {:.2f} the slowest ({})", rate(outcome.bytes, *slowest) / giga,
           to_string(step.flows[static_cast<std::size_t>(slowest - outcome.times.begin())]));
     text += "\n";
   }

@@ -165,6 +165,11 @@ TEST(PreflightText, MatricesHaveTheSourceInTheRowAndTheUsualHeadings) {
                       "PCIe x8 of x16\n"),
             std::string::npos)
       << text;
+  EXPECT_NE(text.find("  device 1, to the host          119.00\n"), std::string::npos) << text;
+  EXPECT_NE(
+      text.find("  ring, P2P disabled             202.00 in all, 101.00 the slowest (0 -> 1)\n"),
+      std::string::npos)
+      << text;
   EXPECT_NE(text.find("\nno finding: "), std::string::npos) << text;
 }
 
