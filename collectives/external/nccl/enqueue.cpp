@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "ringside/collectives/layout.hpp"
 #include "ringside/collectives/reduction/fold.hpp"
@@ -13,13 +14,13 @@ namespace ringside::nccl {
 namespace {
 
 /// The calls of one group, or a single one: NCCL launches them together when the group ends.
-class Calls {
+class GroupedCalls {
  public:
-  explicit Calls(const Target& target) : target_(target) {}
-  Calls(const Calls&) = delete;
-  Calls& operator=(const Calls&) = delete;
+  explicit GroupedCalls(const Target& target) : target_(target) {}
+  GroupedCalls(const GroupedCalls&) = delete;
+  GroupedCalls& operator=(const GroupedCalls&) = delete;
   // After an error: the group must end, what was noted in it goes with the communicator.
-  ~Calls() {
+  ~GroupedCalls() {
     if (open_) (void)functions().group_end();
   }
 
@@ -112,14 +113,13 @@ Reduction built_in(ReduceOp op) {
 /// been enqueued.
 class Operator {
  public:
-  Operator(const Call& call, const Target& target, const Calls& calls)
+  Operator(const Call& call, const Target& target, const GroupedCalls& calls)
       : functions_(calls.functions()), comm_(target.comm.get()), op_(built_in(call.op)) {
     if (call.op != ReduceOp::premul_sum || !reduces(call.collective)) return;
     auto scalar = scalar_as(call.type, call.options->scalar);
-    calls.check(
-        functions_.red_op_create_pre_mul_sum(&op_, scalar.data(), data_type(call.type),
-                                             Residence::host_immediate, comm_),
-        "ncclRedOpCreatePreMulSum");
+    calls.check(functions_.red_op_create_pre_mul_sum(&op_, scalar.data(), data_type(call.type),
+                                                     Residence::host_immediate, comm_),
+                "ncclRedOpCreatePreMulSum");
     made_ = true;
   }
   Operator(const Operator&) = delete;
@@ -128,7 +128,7 @@ class Operator {
     if (made_) (void)functions_.red_op_destroy(op_, comm_);
   }
   /// Gives it back, now that all has gone well.
-  void end(const Calls& calls) {
+  void end(const GroupedCalls& calls) {
     if (!std::exchange(made_, false)) return;
     calls.check(functions_.red_op_destroy(op_, comm_), "ncclRedOpDestroy");
   }
@@ -157,9 +157,7 @@ class Layout {
   [[nodiscard]] const std::byte* input(int block) const {
     return call_.input + offset(input_, block);
   }
-  [[nodiscard]] std::byte* output(int block) const {
-    return call_.output + offset(output_, block);
-  }
+  [[nodiscard]] std::byte* output(int block) const { return call_.output + offset(output_, block); }
 
  private:
   [[nodiscard]] std::size_t offset(const BlockRange& range, int block) const {
@@ -204,13 +202,13 @@ class Issue {
     const std::size_t count = call_.blocks[0];
     switch (call_.collective) {
       case Collective::all_reduce:
-        return calls_.check(f_.all_reduce(call_.input, call_.output, count, type_, op, comm_,
-                                          target_.stream),
-                            "ncclAllReduce");
+        return calls_.check(
+            f_.all_reduce(call_.input, call_.output, count, type_, op, comm_, target_.stream),
+            "ncclAllReduce");
       case Collective::reduce_scatter:
-        return calls_.check(f_.reduce_scatter(call_.input, call_.output, count, type_, op, comm_,
-                                              target_.stream),
-                            "ncclReduceScatter");
+        return calls_.check(
+            f_.reduce_scatter(call_.input, call_.output, count, type_, op, comm_, target_.stream),
+            "ncclReduceScatter");
       case Collective::all_gather:
         return calls_.check(
             f_.all_gather(call_.input, call_.output, count, type_, comm_, target_.stream),
@@ -307,7 +305,7 @@ class Issue {
 
   const Call& call_;
   const Target& target_;
-  Calls calls_;
+  GroupedCalls calls_;
   const Functions& f_;
   Comm comm_;
   DataType type_;
@@ -329,20 +327,20 @@ void require(const Library& library, const Call& call) {
 void enqueue(const Call& call, const Target& target) { Issue(call, target).run(); }
 
 void enqueue(const std::vector<Routed>& messages, const Target& target) {
-  Calls calls(target);
+  GroupedCalls calls(target);
   const Functions& f = calls.functions();
   calls.begin_group();
   for (const auto& [message, stream] : messages) {
     if (message.elements == 0) continue;
     const DataType type = data_type(message.type);
     if (message.direction == Message::Direction::send)
-      calls.check(f.send(message.data, message.elements, type, message.peer, target.comm.get(),
-                         stream),
-                  "ncclSend");
+      calls.check(
+          f.send(message.data, message.elements, type, message.peer, target.comm.get(), stream),
+          "ncclSend");
     else
-      calls.check(f.recv(message.data, message.elements, type, message.peer, target.comm.get(),
-                         stream),
-                  "ncclRecv");
+      calls.check(
+          f.recv(message.data, message.elements, type, message.peer, target.comm.get(), stream),
+          "ncclRecv");
   }
   calls.end_group();
 }

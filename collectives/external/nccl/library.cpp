@@ -46,11 +46,12 @@ Version version_of(const Functions& functions, const std::string& path) {
     throw Error(ErrorCode::unsupported,
                 fmt::format("{} is no NCCL: it has no function ncclGetVersion", quote(path, 200)));
   if (functions.get_version(&version.code) != Result::success || version.code <= 0)
-    throw Error(ErrorCode::unsupported, fmt::format("{} does not tell its version", quote(path, 200)));
+    throw Error(ErrorCode::unsupported,
+                fmt::format("{} does not tell its version", quote(path, 200)));
   if (version.code < oldest.code)
     throw Error(ErrorCode::unsupported,
-                fmt::format("{} is NCCL {}: {}.{} or later is needed", quote(path, 200), version.text(),
-                            oldest.major(), oldest.minor()));
+                fmt::format("{} is NCCL {}: {}.{} or later is needed", quote(path, 200),
+                            version.text(), oldest.major(), oldest.minor()));
   return version;
 }
 
@@ -66,9 +67,9 @@ Library::Library(const std::string& path) {
   const auto demand = [&]<class Function>(const char* symbol, Function*& function) {
     look_up(handle, symbol, function);
     if (function == nullptr)
-      throw Error(
-          ErrorCode::unsupported,
-          fmt::format("{} says that it is {} but has no function {}", quote(path, 200), name(), symbol));
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("{} says that it is {} but has no function {}", quote(path, 200),
+                              name(), symbol));
   };
   demand("ncclCommInitAll", functions_.comm_init_all);
   demand("ncclCommDestroy", functions_.comm_destroy);
@@ -102,8 +103,10 @@ std::shared_ptr<const Library> Library::open() {
 
 std::string Library::words(Result result, Comm comm) const {
   const char* string = functions_.get_error_string(result);
-  std::string text = string != nullptr ? string : fmt::format("result {}", static_cast<int>(result));
-  const char* last = functions_.get_last_error != nullptr ? functions_.get_last_error(comm) : nullptr;
+  std::string text =
+      string != nullptr ? string : fmt::format("result {}", static_cast<int>(result));
+  const char* last =
+      functions_.get_last_error != nullptr ? functions_.get_last_error(comm) : nullptr;
   if (last != nullptr && *last != '\0') text += fmt::format(" ({})", last);
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;

@@ -28,12 +28,11 @@ void refuse_shared_devices(const Library& library, std::vector<int> devices) {
 Error refusal(const Library& library, Result result, const std::vector<int>& devices) {
   // What has no GPU, no driver, or a driver too old shows as this one; NCCL's words say which.
   if (result == Result::unhandled_cuda_error)
-    return {ErrorCode::unsupported, fmt::format("{} finds no usable device: {}", library.name(),
-                                                library.words(result))};
-  return {ErrorCode::device,
-          fmt::format("{} cannot start on device{} {}: {}", library.name(),
-                      devices.size() > 1 ? "s" : "", fmt::join(devices, ", "),
-                      library.words(result))};
+    return {ErrorCode::unsupported,
+            fmt::format("{} finds no usable device: {}", library.name(), library.words(result))};
+  return {ErrorCode::device, fmt::format("{} cannot start on device{} {}: {}", library.name(),
+                                         devices.size() > 1 ? "s" : "", fmt::join(devices, ", "),
+                                         library.words(result))};
 }
 
 /// Where NCCL is told by its environment not to block.
@@ -77,8 +76,8 @@ std::vector<std::shared_ptr<RankComm>> start(const std::shared_ptr<const Library
                                              const std::vector<int>& devices) {
   refuse_shared_devices(*library, devices);
   std::vector<Comm> comms(devices.size());
-  Result result = library->call().comm_init_all(comms.data(), static_cast<int>(devices.size()),
-                                                devices.data());
+  Result result =
+      library->call().comm_init_all(comms.data(), static_cast<int>(devices.size()), devices.data());
   std::vector<std::shared_ptr<RankComm>> ranks;
   for (std::size_t rank = 0; rank < devices.size(); ++rank)
     ranks.push_back(std::make_shared<RankComm>(library, comms[rank], devices[rank]));
