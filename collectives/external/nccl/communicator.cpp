@@ -90,7 +90,7 @@ bool NcclCommunicator::meets(const Call& call, std::uint64_t digest) {
 void NcclCommunicator::run(const Call& call) {
   failure().throw_if_set(rank());
   refuse_algorithms(*call.options);
-  require(library(), call);
+  require(library(), call, rank(), size());
   const cuda::DeviceGuard guard(comm_->device());
   const host::Prepared prepared = nccl::prepared(call, size());
   if (meets(call, prepared.digest)) meeting_->meet(call, prepared, nullptr);
@@ -198,7 +198,7 @@ void NcclCommunicator::await_stream(const std::string& what, const host::WaitPol
 void NcclCommunicator::add_message(const Message& message, const CallOptions& options, Over over) {
   if (auto error = exception_of([&] {
         failure().throw_if_set(rank());
-        require(library(), message.type);
+        require(library(), message);
       }))
     return over(std::move(error));
   const Seconds limit = meeting_->policy_for(options).limit;

@@ -311,17 +311,34 @@ class Issue {
   DataType type_;
 };
 
-}  // namespace
-
-void require(const Library& library, ElementType type) {
+void require_type(const Library& library, ElementType type) {
   const bool narrow = type == ElementType::float8_e4m3 || type == ElementType::float8_e5m2;
   if (narrow && !library.version().at_least(2, 24))
     throw Error(ErrorCode::unsupported,
                 fmt::format("{} has no {}: it came with 2.24", library.name(), to_string(type)));
 }
 
-void require(const Library& library, const Call& call) {
-  if (call.collective != Collective::barrier) require(library, call.type);
+void require_aligned(const void* data, ElementType type) {
+  if (reinterpret_cast<std::uintptr_t>(data) % size_of(type) != 0)
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format("NCCL wants buffers that are aligned to their elements, here to {} bytes",
+                    size_of(type)));
+}
+
+}  // namespace
+
+void require(const Library& library, const Call& call, int rank, int ranks) {
+  if (call.collective == Collective::barrier) return;
+  require_type(library, call.type);
+  const Request request = call.request(ranks, false);
+  if (blocks_in(request, rank, Buffer::input).count > 0) require_aligned(call.input, call.type);
+  if (blocks_in(request, rank, Buffer::output).count > 0) require_aligned(call.output, call.type);
+}
+
+void require(const Library& library, const Message& message) {
+  require_type(library, message.type);
+  require_aligned(message.data, message.type);
 }
 
 void enqueue(const Call& call, const Target& target) { Issue(call, target).run(); }

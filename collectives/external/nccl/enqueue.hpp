@@ -22,9 +22,10 @@ struct Target {
   std::function<Result()> settle;
 };
 
-/// Throws Error(unsupported) for a type or an operator that this NCCL does not have.
-void require(const Library& library, const Call& call);
-void require(const Library& library, ElementType type);
+/// Throws Error(unsupported) for a type that this NCCL does not have, and for buffers that are not
+/// aligned to their elements.
+void require(const Library& library, const Call& call, int rank, int ranks);
+void require(const Library& library, const Message& message);
 
 /// Enqueues the call. Throws Error(device) if NCCL refuses.
 void enqueue(const Call& call, const Target& target);

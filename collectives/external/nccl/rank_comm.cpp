@@ -65,7 +65,8 @@ Error error_of(const Library& library, Result result, const char* function, Comm
 }
 
 RankComm::~RankComm() {
-  if (comm_ != nullptr) (void)library_->call().comm_destroy(comm_);
+  // Who refuses to go in peace is made to go.
+  if (comm_ != nullptr && library_->call().comm_destroy(comm_) != Result::success) abort();
 }
 
 void RankComm::abort() noexcept {

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: MIT
+/// Every collective by NCCL is what its definition says: ranks, roots, placements, types,
+/// operators, equal and unequal blocks, blocking and ordered in a stream.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <numeric>
+
+#include "ringside/collectives/layout.hpp"
+#include "ringside/tests/collectives/external/fixture.hpp"
+#include "ringside/tests/collectives/host/tried_call.hpp"
+#include "ringside/tests/support/outcome.hpp"
+
+namespace ringside::tests {
+namespace {
+
+struct Trial {
+  TriedCall call;
+  Round round = Round::exact;
+  std::vector<std::vector<std::byte>> expected;  // by rank
+};
+
+/// Equal blocks, none of anything, or unequal ones with an empty block among them.
+std::vector<std::vector<std::size_t>> block_lists(const Request& request) {
+  std::vector<std::vector<std::size_t>> lists = {{1}, {37}, {0}};
+  const auto count = static_cast<std::size_t>(block_count(request));
+  if (count > 1) {
+    std::vector<std::size_t> unequal(count);
+    for (std::size_t i = 0; i < count; ++i) unequal[i] = (i * 5 + 2) % 11 * 3;
+    unequal.back() = 0;
+    lists.push_back(unequal);
+  }
+  return lists;
+}
+
+void add_trials(const Request& request, ElementType type, ReduceOp op, std::vector<Trial>& trials) {
+  for (const auto& blocks : block_lists(request)) {
+    // No multiple of 3: buffers are aligned.
+    TriedCall call{request, "", blocks, type, op, trials.size() * 3 + 1};
+    const Round round = reduces(request.collective) ? Round::exact : Round::rough;
+    trials.push_back({call, round, by_definition(call, round)});
+  }
+}
+
+/// Every type and operator on some placement and root, taking turns.
+std::vector<Trial> all_trials(int ranks) {
+  std::vector<Trial> trials;
+  int turn = 0;
+  for (int c = 0; c < static_cast<int>(collective_names().size()); ++c) {
+    const auto collective = static_cast<Collective>(c);
+    if (collective == Collective::barrier) continue;
+    const auto next = [&](ElementType type, ReduceOp op) {
+      ++turn;
+      const Request request{collective, ranks, has_root(collective) ? turn % ranks : 0,
+                            collective != Collective::all_to_all && turn % 2 == 0};
+      add_trials(request, type, op, trials);
+    };
+    for (const ElementType type : all_element_types) {
+      if (!reduces(collective)) {
+        next(type, ReduceOp::sum);
+        continue;
+      }
+      for (const ReduceOp op : all_reduce_ops) next(type, op);
+      ++turn;  // operators and placements are as many: other pairs with the next type
+    }
+  }
+  return trials;
+}
+
+/// Where a rank's memory lies on its device.
+class OnDevice {
+ public:
+  explicit OnDevice(RankMemory& memory)
+      : memory_(memory), device_memory_(cuda::DeviceMemory::on(current(), memory.bytes().size())) {}
+
+  void copy_in(cudaStream_t stream) {
+    cuda::check(cudaMemcpyAsync(device_memory_.data(), memory_.bytes().data(),
+                                memory_.bytes().size(), cudaMemcpyHostToDevice, stream),
+                "copy in", current());
+  }
+  [[nodiscard]] std::vector<std::byte> copy_out(cudaStream_t stream) {
+    std::vector<std::byte> bytes(memory_.bytes().size());
+    cuda::check(cudaMemcpyAsync(bytes.data(), device_memory_.data(), bytes.size(),
+                                cudaMemcpyDeviceToHost, stream),
+                "copy out", current());
+    cuda::check(cudaStreamSynchronize(stream), "synchronise", current());
+    return bytes;
+  }
+  [[nodiscard]] Arguments arguments() {
+    Arguments arguments = memory_.arguments();
+    arguments.input = moved(arguments.input);
+    arguments.output = moved(arguments.output);
+    return arguments;
+  }
+
+ private:
+  static int current() {
+    int device = 0;
+    cuda::check(cudaGetDevice(&device), "cudaGetDevice", 0);
+    return device;
+  }
+  [[nodiscard]] std::byte* moved(const void* host) const {
+    if (host == nullptr) return nullptr;
+    return device_memory_.data() + (static_cast<const std::byte*>(host) - memory_.bytes().data());
+  }
+
+  RankMemory& memory_;
+  cuda::DeviceMemory device_memory_;
+};
+
+void run_trial(Communicator& comm, const Trial& trial, cudaStream_t stream, bool in_stream) {
+  RankMemory memory(trial.call, comm.rank());
+  memory.fill(trial.round);
+  OnDevice on_device(memory);
+  on_device.copy_in(stream);
+  CallOptions options = trial.call.options(trial.round);
+  if (in_stream)
+    options.stream = stream;
+  else
+    cuda::check(cudaStreamSynchronize(stream), "synchronise", 0);
+  comm.submit(on_device.arguments(), options);
+  const auto after = on_device.copy_out(stream);
+  EXPECT_EQ(memory.difference(after, trial.expected[static_cast<std::size_t>(comm.rank())]), "")
+      << describe(trial.call) << (in_stream ? ", in a stream" : "");
+}
+
+std::vector<int> devices_of(int ranks) {
+  std::vector<int> devices(static_cast<std::size_t>(ranks));
+  std::iota(devices.begin(), devices.end(), 0);
+  return devices;
+}
+
+class NcclConformance : public NcclTest, public testing::WithParamInterface<int> {};
+
+TEST_P(NcclConformance, EveryCollectiveIsWhatItsDefinitionSays) {
+  const int ranks = GetParam();
+  const auto trials = all_trials(ranks);
+  World world = World::nccl(devices_of(ranks));
+  world.run([&](Communicator& comm) {
+    const auto stream = cuda::Stream::on(comm.rank());
+    for (const Trial& trial : trials)
+      for (const bool in_stream : {false, true}) run_trial(comm, trial, stream.get(), in_stream);
+  });
+  std::map<std::string, int> calls;
+  for (const auto& launched : fake.launched()) ++calls[launched.function];
+  RecordProperty("calls", static_cast<int>(trials.size()) * 2);
+  EXPECT_EQ(calls.size(), 7u) << "some function of NCCL is never used";
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, NcclConformance, testing::Range(1, 5));
+
+class NcclCalls : public NcclTest {};
+
+TEST_F(NcclCalls, AreNcclsOwnCollectivesWhereItHasThem) {
+  World::nccl({0, 1}).run([](Communicator& comm) {
+    const DeviceFloats in(8, 1), out(8);
+    comm.all_reduce(in.data(), out.data(), 8, ElementType::float32, ReduceOp::avg);
+    comm.reduce_scatter(in.data(), out.data(), 4, ElementType::float32, ReduceOp::sum);
+    comm.all_gather(in.data(), out.data(), 4, ElementType::float32);
+    comm.broadcast(in.data(), out.data(), 8, ElementType::float32, 1);
+    comm.reduce(in.data(), out.data(), 8, ElementType::float32, ReduceOp::max, 1);
+  });
+  std::vector<std::string> of_rank_0;
+  for (const auto& launched : fake.launched())
+    if (launched.rank == 0) of_rank_0.push_back(launched.function);
+  EXPECT_EQ(of_rank_0, (std::vector<std::string>{"ncclAllReduce", "ncclReduceScatter",
+                                                 "ncclAllGather", "ncclBroadcast", "ncclReduce"}));
+}
+
+TEST_F(NcclCalls, InAStreamReturnWithoutWaitingForIt) {
+  fakecuda::Configuration configuration = fakecuda::Control::environment();
+  configuration.scheduler = "lazy";  // what nobody waits for does not run
+  fakecuda::Control::reset(configuration);
+  World::nccl({0, 1}).run([](Communicator& comm) {
+    const DeviceFloats data(8, 1);
+    const auto stream = cuda::Stream::on(comm.rank());
+    comm.all_reduce(data.span(), ReduceOp::sum, {.stream = stream.get()});
+    EXPECT_EQ(cudaStreamSynchronize(stream.get()), cudaSuccess);
+    EXPECT_EQ(data.get(), std::vector<float>(8, 2));
+  });
+}
+
+TEST_F(NcclCalls, OfDifferentRanksThatDifferAreRefusedAndTheNextOnesWork) {
+  World::nccl({0, 1}).run([](Communicator& comm) {
+    const DeviceFloats data(8, 1);
+    const auto elements = static_cast<std::size_t>(4 + comm.rank());
+    const Outcome outcome = outcome_of([&] {
+      comm.all_reduce(data.data(), data.data(), elements, ElementType::float32, ReduceOp::sum);
+    });
+    EXPECT_EQ(outcome.code, ErrorCode::mismatch) << outcome.what;
+    EXPECT_TRUE(outcome.says("elements (4 and 5)")) << outcome.what;
+    expect_works(comm);
+  });
+}
+
+TEST_F(NcclCalls, OfABarrierLetNobodyThroughEarly) {
+  std::atomic<int> came{0};
+  World::nccl({0, 1, 2}).run([&](Communicator& comm) {
+    for (int i = 1; i <= 5; ++i) {
+      ++came;
+      comm.barrier();
+      EXPECT_GE(came.load(), 3 * i);
+      comm.barrier();
+    }
+  });
+}
+
+TEST_F(NcclCalls, AreMadeAsynchronouslyAndInGroups) {
+  World::nccl({0, 1}).run([](Communicator& comm) {
+    const DeviceFloats a(8, 1), b(8, 2);
+    auto first = comm.async().all_reduce(a.span());
+    auto second = comm.async().all_reduce(b.span());
+    first.wait();
+    second.wait();
+    EXPECT_EQ(a.get(), std::vector<float>(8, 2));
+    EXPECT_EQ(b.get(), std::vector<float>(8, 4));
+  });
+}
+
+TEST_F(NcclCalls, TakeNoAlgorithmOfOurs) {
+  World::nccl({0}).run([](Communicator& comm) {
+    const DeviceFloats data(8, 1);
+    const auto [code, text] =
+        error_of([&] { comm.all_reduce(data.span(), ReduceOp::sum, {.algorithm = "ring"}); });
+    EXPECT_EQ(code, ErrorCode::unsupported);
+    EXPECT_EQ(text, "NCCL runs algorithms of its own: \"ring\" cannot be asked for");
+    EXPECT_EQ(error_of([&] { (void)comm.algorithm_for(Collective::all_reduce, 8, false); }).first,
+              ErrorCode::unsupported);
+    expect_works(comm);
+  });
+}
+
+TEST_F(NcclCalls, OnBuffersThatAreNotAlignedToTheirElementsAreRefused) {
+  World::nccl({0}).run([](Communicator& comm) {
+    const DeviceFloats data(8, 1);
+    auto* const odd = reinterpret_cast<std::byte*>(data.data()) + 1;
+    const auto [code, text] =
+        error_of([&] { comm.all_reduce(odd, odd, 4, ElementType::float32, ReduceOp::sum); });
+    EXPECT_EQ(code, ErrorCode::unsupported);
+    EXPECT_EQ(text, "NCCL wants buffers that are aligned to their elements, here to 4 bytes");
+    expect_works(comm);
+  });
+}
+
+TEST_F(NcclCalls, OfASecondRunUseTheCommunicatorsOfTheFirst) {
+  World world = World::nccl({0, 1});
+  for (int run = 0; run < 3; ++run) world.run([](Communicator& comm) { expect_works(comm); });
+  const auto names = fake.names();
+  EXPECT_EQ(std::count(names.begin(), names.end(), "ncclCommInitAll"), 1);
+}
+
+class NcclSplit : public NcclTest {};
+class OlderNccl : public NcclTest {
+ protected:
+  OlderNccl() : NcclTest("older") {}
+};
+
+TEST_F(NcclSplit, MakesPartsOfTheRanksOfAColorByKey) {
+  World::nccl({0, 1, 2, 3}).run([](Communicator& comm) {
+    const int color = comm.rank() == 3 ? Communicator::no_color : comm.rank() % 2;
+    auto part = comm.split(color, -comm.rank());
+    if (comm.rank() == 3) {
+      EXPECT_FALSE(part);
+    } else {
+      ASSERT_TRUE(part);
+      EXPECT_EQ(part->size(), comm.rank() == 1 ? 1 : 2);
+      EXPECT_EQ(part->rank(), comm.rank() == 0 ? 1 : 0);
+      expect_works(*part);
+      const DeviceFloats whose(1, static_cast<float>(comm.rank()));
+      part->broadcast(whose.span(), 0);
+      EXPECT_EQ(whose.get().front(), comm.rank() == 1 ? 1.0F : 2.0F);
+    }
+    expect_works(comm);
+  });
+}
+
+TEST_F(OlderNccl, CannotSplitAndHasNo8BitFloats) {
+  World::nccl({0, 1}).run([](Communicator& comm) {
+    const auto split = error_of([&] { (void)comm.split(0); });
+    EXPECT_EQ(split, std::pair(ErrorCode::unsupported,
+                               std::string("NCCL 2.17.5 cannot split a communicator: that came "
+                                           "with 2.18")));
+    const DeviceFloats data(8, 1);
+    const auto narrow = error_of([&] {
+      comm.all_reduce(data.data(), data.data(), 4, ElementType::float8_e4m3, ReduceOp::sum);
+    });
+    EXPECT_EQ(narrow, std::pair(ErrorCode::unsupported,
+                                std::string("NCCL 2.17.5 has no float8_e4m3: it came with 2.24")));
+    expect_works(comm);
+  });
+}
+
+}  // namespace
+}  // namespace ringside::tests
