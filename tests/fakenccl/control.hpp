@@ -53,6 +53,10 @@ class Control {
   /// from device 0 to device 1 hang.
   virtual void hang(bool hangs, int error = 0) = 0;
 
+  /// As with NCCL_COMM_BLOCKING=0: what a call begins goes on after it, until the communicator's
+  /// state has been asked for a few times.
+  virtual void set_unblocking(bool unblocking) = 0;
+
   [[nodiscard]] virtual std::vector<Launched> launched() const = 0;
   /// Communicators, and operators of theirs, that have not been given back.
   [[nodiscard]] virtual int alive() const = 0;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "ringside/tests/fakecuda/control.hpp"
 #include "ringside/tests/fakenccl/state.hpp"
@@ -20,6 +21,7 @@ struct Pending {
 };
 thread_local int group_depth = 0;
 thread_local std::vector<Pending> group;
+thread_local Result group_error = Result::success;  // a group in which a call fails does nothing
 
 State& state() { return State::get(); }
 
@@ -46,6 +48,13 @@ void end(Comm* comm) {
   delete comm;
 }
 
+/// What a call returns that has begun something.
+Result begun(Comm& comm, Result result) {
+  if (result != Result::success || !state().unblocking()) return result;
+  comm.in_progress = 3;
+  return Result::in_progress;
+}
+
 std::optional<std::string> wrong_with(const Comm& comm, const Op& op) {
   const std::string name = function_name(op.kind);
   const bool reads = op.kind != Kind::recv && (op.kind != Kind::broadcast || comm.rank == op.peer);
@@ -64,17 +73,23 @@ std::optional<std::string> wrong_with(const Comm& comm, const Op& op) {
   return std::nullopt;
 }
 
-Result submit(nccl::Comm handle, const Op& op) {
+Result submit_alone(nccl::Comm handle, const Op& op) {
   const char* const name = function_name(op.kind);
   if (const Result failed = state().begin(name); failed != Result::success) return failed;
   Comm* const comm = alive(handle);
   if (comm == nullptr) return state().misuse(std::string(name) + " of a communicator that is none");
   if (const auto wrong = wrong_with(*comm, op)) return state().misuse(*wrong);
-  if (group_depth > 0) {
-    group.push_back({comm, op});
-    return Result::success;
-  }
-  return launch(*comm, {op});
+  if (comm->in_progress > 0)
+    return state().misuse(std::string(name) + " before the last has begun");
+  if (group_depth == 0) return begun(*comm, launch(*comm, {op}));
+  group.push_back({comm, op});
+  return Result::success;
+}
+
+Result submit(nccl::Comm handle, const Op& op) {
+  const Result result = submit_alone(handle, op);
+  if (group_depth > 0 && result != Result::success) group_error = result;
+  return result;
 }
 
 bool listed_twice(std::vector<int> devices) {
@@ -134,7 +149,9 @@ Result ncclCommInitAll(Handle* comms, int count, const int* devices) {
   const auto clique = std::make_shared<Clique>(count);
   for (int rank = 0; rank < count; ++rank)
     comms[rank] = register_comm(clique, rank, list[static_cast<std::size_t>(rank)]);
-  return Result::success;
+  Result result = Result::success;
+  for (int rank = 0; rank < count; ++rank) result = begun(*alive(comms[rank]), Result::success);
+  return result;
 }
 
 Result ncclCommDestroy(Handle handle) {
@@ -164,10 +181,10 @@ Result ncclCommAbort(Handle handle) {
 }
 
 Result ncclCommGetAsyncError(Handle handle, Result* result) {
-  const Comm* const comm = alive(handle);
+  Comm* const comm = alive(handle);
   if (comm == nullptr)
     return state().misuse("ncclCommGetAsyncError of a communicator that is none");
-  *result = comm->state;
+  *result = comm->in_progress > 0 && comm->in_progress-- > 0 ? Result::in_progress : comm->state;
   return Result::success;
 }
 
@@ -182,16 +199,17 @@ Result ncclGroupEnd() {
   const Result failed = state().begin("ncclGroupEnd");
   if (group_depth == 0) return state().misuse("ncclGroupEnd without a group");
   if (--group_depth > 0) return failed;
-  std::vector<Pending> pending;
-  pending.swap(group);
-  if (failed != Result::success || pending.empty()) return failed;
+  const auto pending = std::exchange(group, {});
+  const Result error = std::exchange(group_error, Result::success);
+  if (failed != Result::success) return failed;
+  if (error != Result::success || pending.empty()) return error;
   std::vector<Op> ops;
   for (const Pending& one : pending) {
     if (one.comm != pending.front().comm)
       return state().misuse("a group of several communicators: the fake does not do that");
     ops.push_back(one.op);
   }
-  return launch(*pending.front().comm, ops);
+  return begun(*pending.front().comm, launch(*pending.front().comm, ops));
 }
 
 Result ncclAllReduce(const void* input, void* output, std::size_t count, DataType type,
@@ -286,10 +304,11 @@ Result ncclCommSplit(Handle handle, int color, int key, Handle* part, void*) {
   const auto mine = shared;
   if (++division.left == clique.ranks) clique.divisions.erase(number);
   lock.unlock();
-  if (color == ringside::nccl::split_no_color) return Result::success;
+  if (color == ringside::nccl::split_no_color) return begun(*comm, Result::success);
   const auto at = std::find(members.begin(), members.end(), std::pair(key, comm->rank));
   *part = register_comm(mine, static_cast<int>(at - members.begin()), comm->device);
-  return Result::success;
+  (void)begun(*alive(*part), Result::success);
+  return begun(*comm, Result::success);
 }
 #endif
 

@@ -212,8 +212,16 @@ Result launch(Comm& comm, const std::vector<Op>& ops) {
 }
 
 void release(Comm& comm) {
-  for (void* memory : comm.staging) (void)cudaFreeHost(memory);
-  for (void* memory : comm.scratch) (void)cudaFree(memory);
+  int before = 0;
+  (void)cudaGetDevice(&before);
+  (void)cudaSetDevice(comm.device);
+  (void)cudaDeviceSynchronize();
+  // Twice: a test may have one call fail.
+  for (void* memory : comm.staging)
+    if (cudaFreeHost(memory) != cudaSuccess) (void)cudaFreeHost(memory);
+  for (void* memory : comm.scratch)
+    if (cudaFree(memory) != cudaSuccess) (void)cudaFree(memory);
+  (void)cudaSetDevice(before);
   comm.staging.clear();
   comm.scratch.clear();
 }

@@ -31,7 +31,7 @@ void State::note(const Comm& comm, const Op& op) {
 
 void State::reset() {
   const std::lock_guard lock(mutex);
-  no_device_ = hangs_ = false;
+  no_device_ = hangs_ = unblocking_ = false;
   hang_error_ = failing_call_ = aborted_ = 0;
   names_.clear();
   launched_.clear();
@@ -57,6 +57,11 @@ void State::hang(bool hangs, int error) {
   const std::lock_guard lock(mutex);
   hangs_ = hangs;
   hang_error_ = error;
+}
+
+void State::set_unblocking(bool unblocking) {
+  const std::lock_guard lock(mutex);
+  unblocking_ = unblocking;
 }
 
 std::vector<Launched> State::launched() const { return launched_; }

@@ -81,6 +81,7 @@ struct Comm {
   std::vector<void*> staging;       ///< pinned memory that copies may still read
   std::vector<void*> scratch;       ///< device memory of hanging copies
   Result state = Result::success;
+  int in_progress = 0;  ///< for so many questions more
 };
 
 class State final : public Control {
@@ -97,6 +98,7 @@ class State final : public Control {
   Result misuse(const std::string& what);
   [[nodiscard]] bool hangs() const { return hangs_; }
   [[nodiscard]] int hang_error() const { return hang_error_; }
+  [[nodiscard]] bool unblocking() const { return unblocking_; }
   [[nodiscard]] bool no_device() const { return no_device_; }
   void note(const Comm& comm, const Op& op);
   void note_abort() { ++aborted_; }
@@ -107,13 +109,14 @@ class State final : public Control {
   [[nodiscard]] int calls() const override;
   [[nodiscard]] std::vector<std::string> names() const override;
   void hang(bool hangs, int error) override;
+  void set_unblocking(bool unblocking) override;
   [[nodiscard]] std::vector<Launched> launched() const override;
   [[nodiscard]] int alive() const override;
   [[nodiscard]] int aborted() const override;
   [[nodiscard]] std::vector<std::string> misuses() const override;
 
  private:
-  bool no_device_ = false, hangs_ = false;
+  bool no_device_ = false, hangs_ = false, unblocking_ = false;
   int hang_error_ = 0;
   int failing_call_ = 0;
   Result failing_result_ = Result::success;

@@ -63,21 +63,23 @@ NcclCommunicator::~NcclCommunicator() {
   if (failure().flag().load(std::memory_order_acquire)) comm_->abort();
 }
 
-Target NcclCommunicator::target(Stream stream, const host::WaitPolicy& policy) const {
-  const auto settle = [this, policy] {
-    Result state = Result::in_progress, asked = Result::success;
-    const auto settled = [&] {
-      asked = library().call().comm_get_async_error(comm_->get(), &state);
-      return asked != Result::success || state != Result::in_progress;
-    };
-    const auto result = host::wait_until(settled, policy, failure().flag());
-    if (result == host::WaitResult::failed) failure().throw_cause(rank());
-    if (result == host::WaitResult::timed_out)
-      throw Error(ErrorCode::timeout, fmt::format("rank {}: NCCL has not begun the call after {}",
-                                                  rank(), format_duration(policy.limit)));
-    return asked != Result::success ? asked : state;
+Result NcclCommunicator::settled(Comm comm, const host::WaitPolicy& policy) const {
+  Result state = Result::in_progress, asked = Result::success;
+  const auto ended = [&] {
+    asked = library().call().comm_get_async_error(comm, &state);
+    return asked != Result::success || state != Result::in_progress;
   };
-  return {*comm_, rank(), size(), stream, word_.data(), settle};
+  const auto result = host::wait_until(ended, policy, failure().flag());
+  if (result == host::WaitResult::failed) failure().throw_cause(rank());
+  if (result == host::WaitResult::timed_out)
+    throw Error(ErrorCode::timeout, fmt::format("NCCL has not begun a call of rank {} after {}",
+                                                rank(), format_duration(policy.limit)));
+  return asked != Result::success ? asked : state;
+}
+
+Target NcclCommunicator::target(Stream stream, const host::WaitPolicy& policy) const {
+  return {*comm_, rank(),       size(),
+          stream, word_.data(), [this, policy] { return settled(comm_->get(), policy); }};
 }
 
 bool NcclCommunicator::meets(const Call& call, std::uint64_t digest) {
@@ -126,20 +128,21 @@ std::unique_ptr<Communicator::Implementation> NcclCommunicator::split(int color,
   const std::uint64_t number = ++splits_;
 
   std::shared_ptr<RankComm> part;
+  Comm comm = nullptr;  // NCCL may still write it when the waiting has been given up
   guarded([&] {
-    Comm comm = nullptr;
     const auto policy = meeting_->policy_for({});
     Result result = library().call().comm_split(
         comm_->get(), color == Communicator::no_color ? split_no_color : color, key, &comm,
         nullptr);
+    if (result == Result::in_progress) result = settled(comm_->get(), policy);
     if (comm != nullptr)
       part = std::make_shared<RankComm>(comm_->shared_library(), comm, comm_->device());
-    if (result == Result::in_progress) result = target(stream_.get(), policy).settle();
+    if (result == Result::success && part) result = settled(comm, policy);
     if (result == Result::success && !part && part_meeting) result = Result::internal_error;
-    if (result != Result::success) {
-      if (part) part->abort();
-      throw error_of(library(), result, "ncclCommSplit", comm_->get());
-    }
+    if (result == Result::success) return;
+    const Error error = error_of(library(), result, "ncclCommSplit", comm_->get());
+    if (part) part->abort();
+    throw error;
   });
   if (!part_meeting) return nullptr;
   auto parts = parts_->part(number, color, part_meeting->size());

@@ -71,9 +71,10 @@ TEST_F(NcclMessages, OfManyPeersMayBeListedInAnyOrder) {
     }
     for (auto& handle : handles) handle.wait();
     for (int from = 0; from < 4; ++from)
-      if (from != comm.rank())
+      if (from != comm.rank()) {
         EXPECT_EQ(in[static_cast<std::size_t>(from)].get().front(),
                   static_cast<float>(10 * from + comm.rank()));
+      }
   });
 }
 
