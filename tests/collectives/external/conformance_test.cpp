@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// Every collective by NCCL is what its definition says: ranks, roots, placements, types,
-/// operators, equal and unequal blocks, blocking and ordered in a stream.
+/// operators, equal and unequal blocks, blocking and ordered in a stream. Where there are GPUs and
+/// no double of the CUDA runtime, it is NCCL itself that is tried.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -133,10 +134,7 @@ std::vector<int> devices_of(int ranks) {
   return devices;
 }
 
-class NcclConformance : public NcclTest, public testing::WithParamInterface<int> {};
-
-TEST_P(NcclConformance, EveryCollectiveIsWhatItsDefinitionSays) {
-  const int ranks = GetParam();
+void run_all_trials(int ranks) {
   const auto trials = all_trials(ranks);
   World world = World::nccl(devices_of(ranks));
   world.run([&](Communicator& comm) {
@@ -144,10 +142,29 @@ TEST_P(NcclConformance, EveryCollectiveIsWhatItsDefinitionSays) {
     for (const Trial& trial : trials)
       for (const bool in_stream : {false, true}) run_trial(comm, trial, stream.get(), in_stream);
   });
+  testing::Test::RecordProperty("calls", static_cast<int>(trials.size()) * 2);
+}
+
+class NcclConformance : public NcclTest, public testing::WithParamInterface<int> {};
+
+TEST_P(NcclConformance, EveryCollectiveIsWhatItsDefinitionSays) {
+  run_all_trials(GetParam());
   std::map<std::string, int> calls;
   for (const auto& launched : fake.launched()) ++calls[launched.function];
-  RecordProperty("calls", static_cast<int>(trials.size()) * 2);
   EXPECT_EQ(calls.size(), 7u) << "some function of NCCL is never used";
+}
+
+TEST(RealNccl, IsWhatTheDefinitionsSayOnAllGpus) {
+  if (fakecuda::Control::present()) GTEST_SKIP() << "needs a GPU";
+  const ScopedOption library("nccl_library", "libnccl.so.2");
+  int devices = 0;
+  try {
+    devices = cuda::device_count();
+    (void)World::nccl({0});
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+  for (int ranks = 1; ranks <= std::min(devices, 4); ++ranks) run_all_trials(ranks);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, NcclConformance, testing::Range(1, 5));
