@@ -6,11 +6,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <map>
 #include <numeric>
 
 #include "ringside/collectives/layout.hpp"
+#include "ringside/tests/collectives/cuda/device_rank.hpp"
 #include "ringside/tests/collectives/external/fixture.hpp"
 #include "ringside/tests/collectives/host/tried_call.hpp"
 #include "ringside/tests/support/outcome.hpp"
@@ -20,8 +22,7 @@ namespace {
 
 struct Trial {
   TriedCall call;
-  Round round = Round::exact;
-  std::vector<std::vector<std::byte>> expected;  // by rank
+  std::array<std::vector<std::vector<std::byte>>, rounds> expected;  // by round and rank
 };
 
 /// Equal blocks, none of anything, or unequal ones with an empty block among them.
@@ -40,9 +41,12 @@ std::vector<std::vector<std::size_t>> block_lists(const Request& request) {
 void add_trials(const Request& request, ElementType type, ReduceOp op, std::vector<Trial>& trials) {
   for (const auto& blocks : block_lists(request)) {
     // No multiple of 3: buffers are aligned.
-    TriedCall call{request, "", blocks, type, op, trials.size() * 3 + 1};
-    const Round round = reduces(request.collective) ? Round::exact : Round::rough;
-    trials.push_back({call, round, by_definition(call, round)});
+    Trial trial{{request, "", blocks, type, op, trials.size() * 3 + 1}, {}};
+    for (int round = 0; round < rounds; ++round)
+      if (is_defined(trial.call, static_cast<Round>(round)))
+        trial.expected[static_cast<std::size_t>(round)] =
+            by_definition(trial.call, static_cast<Round>(round));
+    trials.push_back(std::move(trial));
   }
 }
 
@@ -71,61 +75,20 @@ std::vector<Trial> all_trials(int ranks) {
   return trials;
 }
 
-/// Where a rank's memory lies on its device.
-class OnDevice {
- public:
-  explicit OnDevice(RankMemory& memory)
-      : memory_(memory), device_memory_(cuda::DeviceMemory::on(current(), memory.bytes().size())) {}
-
-  void copy_in(cudaStream_t stream) {
-    cuda::check(cudaMemcpyAsync(device_memory_.data(), memory_.bytes().data(),
-                                memory_.bytes().size(), cudaMemcpyHostToDevice, stream),
-                "copy in", current());
-  }
-  [[nodiscard]] std::vector<std::byte> copy_out(cudaStream_t stream) {
-    std::vector<std::byte> bytes(memory_.bytes().size());
-    cuda::check(cudaMemcpyAsync(bytes.data(), device_memory_.data(), bytes.size(),
-                                cudaMemcpyDeviceToHost, stream),
-                "copy out", current());
-    cuda::check(cudaStreamSynchronize(stream), "synchronise", current());
-    return bytes;
-  }
-  [[nodiscard]] Arguments arguments() {
-    Arguments arguments = memory_.arguments();
-    arguments.input = moved(arguments.input);
-    arguments.output = moved(arguments.output);
-    return arguments;
-  }
-
- private:
-  static int current() {
-    int device = 0;
-    cuda::check(cudaGetDevice(&device), "cudaGetDevice", 0);
-    return device;
-  }
-  [[nodiscard]] std::byte* moved(const void* host) const {
-    if (host == nullptr) return nullptr;
-    return device_memory_.data() + (static_cast<const std::byte*>(host) - memory_.bytes().data());
-  }
-
-  RankMemory& memory_;
-  cuda::DeviceMemory device_memory_;
-};
-
-void run_trial(Communicator& comm, const Trial& trial, cudaStream_t stream, bool in_stream) {
+/// Both rounds of a call follow one another without the host in between.
+void run_trial(Communicator& comm, const Trial& trial, DeviceRank& device, bool blocks) {
   RankMemory memory(trial.call, comm.rank());
-  memory.fill(trial.round);
-  OnDevice on_device(memory);
-  on_device.copy_in(stream);
-  CallOptions options = trial.call.options(trial.round);
-  if (in_stream)
-    options.stream = stream;
-  else
-    cuda::check(cudaStreamSynchronize(stream), "synchronise", 0);
-  comm.submit(on_device.arguments(), options);
-  const auto after = on_device.copy_out(stream);
-  EXPECT_EQ(memory.difference(after, trial.expected[static_cast<std::size_t>(comm.rank())]), "")
-      << describe(trial.call) << (in_stream ? ", in a stream" : "");
+  for (int round = 0; round < rounds; ++round)
+    device.put_round(comm, trial.call, memory, round, blocks);
+  device.synchronize();
+  for (int round = 0; round < rounds; ++round) {
+    const auto& expected = trial.expected[static_cast<std::size_t>(round)];
+    if (expected.empty()) continue;
+    EXPECT_EQ(memory.difference(device.after(round, memory.bytes().size()),
+                                expected[static_cast<std::size_t>(comm.rank())]),
+              "")
+        << describe(trial.call) << ", round " << round << (blocks ? ", blocking" : "");
+  }
 }
 
 std::vector<int> devices_of(int ranks) {
@@ -136,13 +99,15 @@ std::vector<int> devices_of(int ranks) {
 
 void run_all_trials(int ranks) {
   const auto trials = all_trials(ranks);
+  std::size_t most_bytes = 0;
+  for (const Trial& trial : trials) most_bytes = std::max(most_bytes, trial.call.bytes());
   World world = World::nccl(devices_of(ranks));
   world.run([&](Communicator& comm) {
-    const auto stream = cuda::Stream::on(comm.rank());
+    DeviceRank device(most_bytes);
     for (const Trial& trial : trials)
-      for (const bool in_stream : {false, true}) run_trial(comm, trial, stream.get(), in_stream);
+      for (const bool blocks : {false, true}) run_trial(comm, trial, device, blocks);
   });
-  testing::Test::RecordProperty("calls", static_cast<int>(trials.size()) * 2);
+  testing::Test::RecordProperty("calls", static_cast<int>(trials.size()) * 2 * rounds);
 }
 
 class NcclConformance : public NcclTest, public testing::WithParamInterface<int> {};
