@@ -78,8 +78,8 @@ Result NcclCommunicator::settled(Comm comm, const host::WaitPolicy& policy) cons
 }
 
 Target NcclCommunicator::target(Stream stream, const host::WaitPolicy& policy) const {
-  return {*comm_, rank(),       size(),
-          stream, word_.data(), [this, policy] { return settled(comm_->get(), policy); }};
+  const auto settle = [this, &policy] { return settled(comm_->get(), policy); };
+  return {*comm_, rank(), size(), stream, word_.data(), settle};
 }
 
 bool NcclCommunicator::meets(const Call& call, std::uint64_t digest) {

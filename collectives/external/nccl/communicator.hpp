@@ -56,6 +56,7 @@ class NcclCommunicator final : public Communicator::Implementation {
   [[nodiscard]] const Library& library() const { return comm_->library(); }
   /// How what NCCL has begun and not ended (it was told not to block) has ended.
   [[nodiscard]] Result settled(Comm comm, const host::WaitPolicy& policy) const;
+  /// `policy` must outlive it.
   [[nodiscard]] Target target(Stream stream, const host::WaitPolicy& policy) const;
   /// Whether all ranks must come before NCCL may be called.
   [[nodiscard]] bool meets(const Call& call, std::uint64_t digest);

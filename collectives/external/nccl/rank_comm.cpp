@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <thread>
+#include <utility>
 
 #include "ringside/base/clock.hpp"
 #include "ringside/base/options.hpp"
@@ -15,14 +17,21 @@
 namespace ringside::nccl {
 namespace {
 
-void refuse_shared_devices(const Library& library, std::vector<int> devices) {
+/// The first device that several ranks are on.
+std::optional<int> shared_device(std::vector<int> devices) {
   std::sort(devices.begin(), devices.end());
   const auto twice = std::adjacent_find(devices.begin(), devices.end());
-  if (twice == devices.end() || library.version().at_least(2, 30)) return;
-  throw Error(ErrorCode::unsupported,
-              fmt::format("{} takes one rank a device, and device {} is asked for more than once "
-                          "(from 2.30 on it takes several if NCCL_MULTI_RANK_GPU_ENABLE=1 is set)",
-                          library.name(), *twice));
+  return twice == devices.end() ? std::nullopt : std::optional(*twice);
+}
+
+void refuse_shared_devices(const Library& library, const std::vector<int>& devices) {
+  const auto shared = shared_device(devices);
+  if (shared && !library.version().at_least(2, 30))
+    throw Error(ErrorCode::unsupported,
+                fmt::format("{} takes one rank a device, and device {} is asked for more than once "
+                            "(from 2.30 on it takes several if NCCL_MULTI_RANK_GPU_ENABLE=1 is "
+                            "set)",
+                            library.name(), *shared));
 }
 
 Error refusal(const Library& library, Result result, const std::vector<int>& devices) {
@@ -30,9 +39,13 @@ Error refusal(const Library& library, Result result, const std::vector<int>& dev
   if (result == Result::unhandled_cuda_error)
     return {ErrorCode::unsupported,
             fmt::format("{} finds no usable device: {}", library.name(), library.words(result))};
-  return {ErrorCode::device, fmt::format("{} cannot start on device{} {}: {}", library.name(),
-                                         devices.size() > 1 ? "s" : "", fmt::join(devices, ", "),
-                                         library.words(result))};
+  return {
+      ErrorCode::device,
+      fmt::format("{} cannot start on device{} {}: {}{}", library.name(),
+                  devices.size() > 1 ? "s" : "", fmt::join(devices, ", "), library.words(result),
+                  shared_device(devices)
+                      ? "; several ranks on a device need NCCL_MULTI_RANK_GPU_ENABLE=1"
+                      : "")};
 }
 
 /// Where NCCL is told by its environment not to block.

@@ -100,6 +100,15 @@ TEST_F(RefusalsOfTheNewest, ConcernNoRanksThatShareADevice) {
   world.run([](Communicator& comm) { expect_works(comm); });
 }
 
+TEST_F(RefusalsOfTheNewest, OfRanksThatShareADeviceSayWhatTheyNeed) {
+  fake.fail_call(1, 5);
+  const auto [code, text] = refusal(fake_nccl("newest"), {0, 0});
+  EXPECT_EQ(code, ErrorCode::device);
+  EXPECT_EQ(text,
+            "NCCL 2.30.7 cannot start on devices 0, 0: invalid usage (ncclCommInitAll was told to "
+            "fail); several ranks on a device need NCCL_MULTI_RANK_GPU_ENABLE=1");
+}
+
 /// The library itself, where there is one and no GPU: the double cannot reach it, as it brings a
 /// CUDA runtime of its own.
 TEST(RealNccl, WithoutAGpuSaysThatThereIsNone) {
