@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ringside/base/text.hpp"
+#include "ringside/collectives/executors/host/messages.hpp"
 #include "ringside/collectives/executors/host/prepared.hpp"
 #include "ringside/collectives/executors/host/waiting.hpp"
 
@@ -30,14 +31,6 @@ void refuse_algorithms(const CallOptions& options) {
     throw Error(ErrorCode::unsupported,
                 fmt::format("NCCL runs algorithms of its own: {} cannot be asked for",
                             quote(options.algorithm)));
-}
-
-std::string describe(const Message& message, int rank) {
-  return message.direction == Message::Direction::send
-             ? fmt::format("rank {} has not received the {} {} that rank {} sent", message.peer,
-                           message.elements, to_string(message.type), rank)
-             : fmt::format("rank {} has not sent the {} {} that rank {} expects", message.peer,
-                           message.elements, to_string(message.type), rank);
 }
 
 Stream stream_of(const CallOptions& options, Stream otherwise) {
@@ -279,7 +272,7 @@ void NcclCommunicator::fail_late_messages() {
     if (!gone && end->since.elapsed() < end->limit) continue;
     const std::string why = gone ? fmt::format(": rank {} has returned without it", message.peer)
                                  : fmt::format(" after {}", format_duration(end->limit));
-    return failure().set(Error(ErrorCode::timeout, describe(message, rank()) + why)
+    return failure().set(Error(ErrorCode::timeout, host::describe_missing(message, rank()) + why)
                              .at_rank(rank())
                              .with_peer(message.peer));
   }

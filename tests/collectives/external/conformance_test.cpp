@@ -75,11 +75,11 @@ std::vector<Trial> all_trials(int ranks) {
   return trials;
 }
 
-/// Both rounds of a call follow one another without the host in between.
-void run_trial(Communicator& comm, const Trial& trial, DeviceRank& device, bool blocks) {
+/// In a stream both rounds follow one another without the host in between.
+void run_trial(Communicator& comm, const Trial& trial, DeviceRank& device, bool in_stream) {
   RankMemory memory(trial.call, comm.rank());
   for (int round = 0; round < rounds; ++round)
-    device.put_round(comm, trial.call, memory, round, blocks);
+    device.put_round(comm, trial.call, memory, round, in_stream);
   device.synchronize();
   for (int round = 0; round < rounds; ++round) {
     const auto& expected = trial.expected[static_cast<std::size_t>(round)];
@@ -87,7 +87,7 @@ void run_trial(Communicator& comm, const Trial& trial, DeviceRank& device, bool 
     EXPECT_EQ(memory.difference(device.after(round, memory.bytes().size()),
                                 expected[static_cast<std::size_t>(comm.rank())]),
               "")
-        << describe(trial.call) << ", round " << round << (blocks ? ", blocking" : "");
+        << describe(trial.call) << ", round " << round << (in_stream ? ", in a stream" : "");
   }
 }
 
@@ -105,7 +105,7 @@ void run_all_trials(int ranks) {
   world.run([&](Communicator& comm) {
     DeviceRank device(most_bytes);
     for (const Trial& trial : trials)
-      for (const bool blocks : {false, true}) run_trial(comm, trial, device, blocks);
+      for (const bool in_stream : {false, true}) run_trial(comm, trial, device, in_stream);
   });
   testing::Test::RecordProperty("calls", static_cast<int>(trials.size()) * 2 * rounds);
 }
