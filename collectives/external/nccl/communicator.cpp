@@ -116,8 +116,8 @@ std::unique_ptr<Communicator::Implementation> NcclCommunicator::split(int color,
         fmt::format("{} cannot split a communicator: that came with 2.18", library().name()));
   failure().throw_if_set(rank());
   const cuda::DeviceGuard guard(comm_->device());
-  // The ranks agree on the host first, so all come to NCCL's split.
-  auto part_meeting = meeting_->split_ranks(color, key);
+  // The ranks agree on the host first, so all come to NCCL's split. (No message goes by the host.)
+  auto part_meeting = meeting_->split_ranks(color, key, {});
   const std::uint64_t number = ++splits_;
 
   std::shared_ptr<RankComm> part;
