@@ -159,6 +159,7 @@ Result ncclCommDestroy(Handle handle) {
     return failed;
   Comm* const comm = alive(handle);
   if (comm == nullptr) return state().misuse("ncclCommDestroy of a communicator that is none");
+  if (!comm->operators.empty()) (void)state().misuse("ncclCommDestroy: an operator is left");
   end(comm);
   return Result::success;
 }

@@ -10,6 +10,7 @@
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/options.hpp"
+#include "ringside/base/shared_library.hpp"
 #include "ringside/base/text.hpp"
 
 namespace ringside::nccl {
@@ -17,11 +18,6 @@ namespace {
 
 // Averages and pre-multiplied sums came with it.
 constexpr Version oldest{21000};
-
-std::string last_dl_error() {
-  const char* text = dlerror();  // NOLINT(concurrency-mt-unsafe): of this thread in glibc
-  return text != nullptr ? text : "unknown error";
-}
 
 void* open_library(const std::string& path) {
   // RTLD_LOCAL: a program that is linked to another NCCL keeps its own.
@@ -31,7 +27,7 @@ void* open_library(const std::string& path) {
                 fmt::format("NCCL is not to be found: {} cannot be opened ({}); it comes with "
                             "NVIDIA's package libnccl2 or the Python package nvidia-nccl, and the "
                             "option nccl_library (RINGSIDE_NCCL_LIBRARY) says where it is",
-                            quote(path, 200), last_dl_error()));
+                            quote(path, 200), last_library_error(path)));
   return handle;
 }
 
