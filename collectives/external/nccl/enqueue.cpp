@@ -347,17 +347,18 @@ void enqueue(const std::vector<Routed>& messages, const Target& target) {
   GroupedCalls calls(target);
   const Functions& f = calls.functions();
   calls.begin_group();
-  for (const auto& [message, stream] : messages) {
+  for (const Routed& routed : messages) {
+    const Message& message = routed.message;
     if (message.elements == 0) continue;
     const DataType type = data_type(message.type);
     if (message.direction == Message::Direction::send)
-      calls.check(
-          f.send(message.data, message.elements, type, message.peer, target.comm.get(), stream),
-          "ncclSend");
+      calls.check(f.send(message.data, message.elements, type, message.peer, target.comm.get(),
+                         routed.stream),
+                  "ncclSend");
     else
-      calls.check(
-          f.recv(message.data, message.elements, type, message.peer, target.comm.get(), stream),
-          "ncclRecv");
+      calls.check(f.recv(message.data, message.elements, type, message.peer, target.comm.get(),
+                         routed.stream),
+                  "ncclRecv");
   }
   calls.end_group();
 }
