@@ -101,6 +101,8 @@ class Runtime final : public ControlInterface {
   void wait(const Moment& moment, const VectorClock& clock, double time, Lock& lock);
   /// Lets some operations run; whether the moment has passed (then the host knows its past).
   bool query(const Moment& moment, const VectorClock& clock, double time, Lock& lock);
+  /// The same of all that a stream has been given so far.
+  bool query(Stream& stream, Lock& lock);
   /// Waits for all streams of a device.
   void synchronize_device(int device, Lock& lock);
   void let_run(Lock& lock) { scheduler_.let_run(lock); }
