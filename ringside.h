@@ -39,11 +39,12 @@ enum {
   RINGSIDE_BAD_INPUT = 2,         ///< a file, a spec string or a plug-in cannot be read
   RINGSIDE_UNSUPPORTED = 3,       ///< legal, but this algorithm, build or machine cannot do it
   RINGSIDE_MISMATCH = 4,          ///< ranks of one communicator made different calls
-  RINGSIDE_TIMEOUT = 5,  ///< a rank did not arrive, or did not go on, within the time limit
-  RINGSIDE_ABORTED = 6,  ///< the communicator was aborted
-  RINGSIDE_FAILED = 7,   ///< the communicator failed in an earlier call
-  RINGSIDE_IO = 8,       ///< the operating system refused (file, process, memory)
-  RINGSIDE_INTERNAL = 9  ///< a defect in Ringside
+  RINGSIDE_TIMEOUT = 5,   ///< a rank did not arrive, or did not go on, within the time limit
+  RINGSIDE_ABORTED = 6,   ///< the communicator was aborted
+  RINGSIDE_FAILED = 7,    ///< the communicator failed in an earlier call
+  RINGSIDE_IO = 8,        ///< the operating system refused (file, process, memory)
+  RINGSIDE_INTERNAL = 9,  ///< a defect in Ringside
+  RINGSIDE_DEVICE = 10    ///< a GPU or its runtime refused or failed
 };
 
 /// "ok", "invalid_argument", ...; "unknown" for other numbers.
@@ -76,6 +77,14 @@ typedef int (*ringside_body)(ringside_communicator* comm, void* user);
 
 /// A world of `ranks` threads of this process (1 to 256).
 ringside_status ringside_world_threads(int ranks, ringside_world** world);
+
+/// A rank for every entry, on the GPU of that number; a GPU may stand there more than once. Buffers
+/// are memory of the rank's GPU, which is its thread's current one while the body runs.
+/// RINGSIDE_UNSUPPORTED without a usable GPU or in a build without CUDA.
+ringside_status ringside_world_cuda(const int* devices, int ranks, ringside_world** world);
+
+/// The same with NCCL's collectives; its library is opened now.
+ringside_status ringside_world_nccl(const int* devices, int ranks, ringside_world** world);
 
 /// Runs `body` once per rank, each on a thread of its own, and returns when all have. May be called
 /// again, one call at a time; every run begins with a new communicator, which is gone at its end.
@@ -154,10 +163,13 @@ typedef struct ringside_options {
   double scalar;          ///< premul_sum; 1
   double timeout;         ///< longest wait for another rank, in seconds; 0: the option `timeout`.
                           ///< May differ between ranks
+  void* const* stream;    ///< GPUs: where this rank's cudaStream_t is that the call is ordered in;
+                          ///< it then returns when it has been enqueued. NULL: no stream, the call
+                          ///< returns when it is complete. May differ between ranks
 } ringside_options;
 
 #define RINGSIDE_OPTIONS \
-  { sizeof(ringside_options), NULL, 1.0, 0.0 }
+  { sizeof(ringside_options), NULL, 1.0, 0.0, NULL }
 
 /// An asynchronous call under way.
 typedef struct ringside_handle ringside_handle;

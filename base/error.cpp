@@ -24,6 +24,8 @@ std::string_view to_string(ErrorCode code) {
       return "io";
     case ErrorCode::internal:
       return "internal";
+    case ErrorCode::device:
+      return "device";
   }
   return "unknown";  // a value that came through the C interface
 }

@@ -21,6 +21,7 @@ enum class ErrorCode : int {
   failed = 7,            ///< the communicator failed in an earlier call
   io = 8,                ///< the operating system refused (file, process, memory)
   internal = 9,          ///< a defect in Ringside
+  device = 10,           ///< a GPU or its runtime refused or failed
 };
 
 /// The code's name as printed in messages and JSON ("bad_input").

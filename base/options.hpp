@@ -89,6 +89,22 @@ inline constexpr auto option_table = std::to_array<OptionDefinition>({
     {"tuning", OptionType::text, "",
      "file of measured choices that algorithm auto looks up, made by ringside bench --tune; empty: "
      "the table that comes with the library"},
+    {"cuda_p2p", OptionType::choice, "auto",
+     "what GPUs do with each other's memory; auto: what they were found to do right, copy: copies "
+     "alone, none: everything through host memory",
+     "auto|copy|none"},
+    {"cuda_copies", OptionType::choice, "auto",
+     "who does a plain copy on GPUs; auto: copy engines where it is long, kernels where it is "
+     "short",
+     "auto|engine|kernel"},
+    {"cuda_graphs",
+     OptionType::integer,
+     "3",
+     "the how many-th call with the same arguments and buffers is captured as a CUDA graph, which "
+     "later ones launch; 0: none",
+     {},
+     0,
+     1e9},
     {"progress", OptionType::choice, "auto",
      "progress line of long work on standard error; auto: on a terminal only", "auto|always|never"},
 });

@@ -49,6 +49,7 @@ static_assert(RINGSIDE_ABORTED == static_cast<int>(ErrorCode::aborted));
 static_assert(RINGSIDE_FAILED == static_cast<int>(ErrorCode::failed));
 static_assert(RINGSIDE_IO == static_cast<int>(ErrorCode::io));
 static_assert(RINGSIDE_INTERNAL == static_cast<int>(ErrorCode::internal));
+static_assert(RINGSIDE_DEVICE == static_cast<int>(ErrorCode::device));
 static_assert(RINGSIDE_INT8 == static_cast<int>(ElementType::int8));
 static_assert(RINGSIDE_UINT8 == static_cast<int>(ElementType::uint8));
 static_assert(RINGSIDE_INT32 == static_cast<int>(ElementType::int32));
@@ -128,7 +129,8 @@ CallOptions options_of(const ringside_options* given) {
   const std::size_t size = given->size;
   // Where a member ends, or more than this version knows.
   constexpr std::array ends = {offsetof(ringside_options, scalar),
-                               offsetof(ringside_options, timeout)};
+                               offsetof(ringside_options, timeout),
+                               offsetof(ringside_options, stream)};
   if (size < sizeof options && std::find(ends.begin(), ends.end(), size) == ends.end())
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("options of {} bytes: begin with RINGSIDE_OPTIONS", size));
@@ -137,6 +139,7 @@ CallOptions options_of(const ringside_options* given) {
   if (options.algorithm != nullptr) result.algorithm = options.algorithm;
   result.scalar = options.scalar;
   if (options.timeout != 0) result.timeout = std::chrono::duration<double>(options.timeout);
+  if (options.stream != nullptr) result.stream = *options.stream;
   check_timeout(result);
   return result;
 }
@@ -183,7 +186,7 @@ using namespace ringside;  // NOLINT(google-build-using-namespace): what follows
 
 const char* ringside_status_name(ringside_status status) {
   if (status == RINGSIDE_OK) return "ok";
-  if (status < RINGSIDE_INVALID_ARGUMENT || status > RINGSIDE_INTERNAL) return "unknown";
+  if (status < RINGSIDE_INVALID_ARGUMENT || status > RINGSIDE_DEVICE) return "unknown";
   return to_string(static_cast<ErrorCode>(status)).data();  // of literals: they end with a zero
 }
 
@@ -207,6 +210,28 @@ ringside_status ringside_world_threads(int ranks, ringside_world** world) {
     ringside_world*& place = demand(world, "the place for the world");
     place = new ringside_world{World::threads(ranks)};
   });
+}
+
+namespace {
+
+ringside_status make_world(World (*make)(const std::vector<int>&), const int* devices, int ranks,
+                           ringside_world** world) {
+  if (world != nullptr) *world = nullptr;
+  return guarded([&] {
+    ringside_world*& place = demand(world, "the place for the world");
+    if (ranks > 0) demand(devices, "the list of devices");
+    place = new ringside_world{make({devices, devices + std::max(ranks, 0)})};
+  });
+}
+
+}  // namespace
+
+ringside_status ringside_world_cuda(const int* devices, int ranks, ringside_world** world) {
+  return make_world(&World::cuda, devices, ranks, world);
+}
+
+ringside_status ringside_world_nccl(const int* devices, int ranks, ringside_world** world) {
+  return make_world(&World::nccl, devices, ranks, world);
 }
 
 ringside_status ringside_world_run(ringside_world* world, ringside_body body, void* user) {

@@ -87,6 +87,10 @@ class Communicator::Implementation {
   /// negative, or is `no_color`: nothing. A call like any other.
   [[nodiscard]] virtual std::unique_ptr<Implementation> split(int color, int key) = 0;
 
+  /// The rank will make no more calls: returns when all it has begun is complete, and throws what
+  /// has gone wrong unseen.
+  virtual void finish() {}
+
   /// So many threads more (or fewer) of this rank want a core. Callable from any thread.
   virtual void count_threads(int more) = 0;
 };

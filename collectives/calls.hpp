@@ -48,6 +48,13 @@ struct CallOptions {
   double scalar = 1.0;
   /// Longest wait for another rank; nothing: the option `timeout`. May differ between ranks.
   std::optional<std::chrono::duration<double>> timeout = std::nullopt;
+  /// Backends of GPUs: the cudaStream_t of this rank that the call is ordered in. It comes behind
+  /// what was put in the stream before, what is put there later comes behind it, and it returns
+  /// when all ranks have enqueued it; an error of a device shows in the stream or in a later call.
+  /// Without a stream, as on the host, the data are there when the call is made and complete when
+  /// it returns. May differ between ranks. Not for asynchronous calls, and for
+  /// messages of NCCL only.
+  std::optional<void*> stream = std::nullopt;
 };
 
 /// A call told as data: what the named calls fill in, and what programs use that serve every

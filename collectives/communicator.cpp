@@ -27,6 +27,13 @@ namespace {
 
 [[nodiscard]] bool in_group() { return detail::open_groups > 0; }
 
+/// It would be put in the stream at some later time.
+void refuse_stream(const CallOptions& options) {
+  if (options.stream)
+    throw Error(ErrorCode::invalid_argument,
+                "a call in a stream does not wait for the GPU as it is: make it without async()");
+}
+
 /// A rank that waits for itself waits for ever.
 void refuse_to_oneself(const Message& message, int rank) {
   if (message.peer == rank)
@@ -98,6 +105,11 @@ std::string Communicator::algorithm_for(Collective collective, std::size_t bytes
   return PlanStream(spec, request).spec();
 }
 
+void Communicator::finish() {
+  state_->queue.drain();
+  state_->implementation->finish();
+}
+
 void Communicator::abort(const std::string& why) { state_->implementation->abort(why); }
 
 // --- asynchronous --------------------------------------------------------------------------------
@@ -116,11 +128,13 @@ Handle Communicator::submit_async(std::shared_ptr<Handle::State> call) {
 }
 
 Handle AsyncCalls::submit(const Arguments& arguments, const CallOptions& options) {
+  refuse_stream(options);
   return communicator_->submit_async(
       std::make_shared<Handle::State>(checked_call(arguments, rank(), size(), options)));
 }
 
 Handle AsyncCalls::submit(const Message& message, const CallOptions& options) {
+  refuse_stream(options);
   check_message(message, size());
   if (!in_group()) refuse_to_oneself(message, rank());
   return communicator_->submit_async(std::make_shared<Handle::State>(message, options));

@@ -58,6 +58,8 @@ class Communicator : public Calls<Communicator, void> {
 
  private:
   friend class AsyncCalls;
+  friend class World;
+  void finish();
   void note(std::shared_ptr<Handle::State> call, bool blocking);
   Handle submit_async(std::shared_ptr<Handle::State> call);
 

@@ -46,7 +46,10 @@ std::shared_ptr<const CompiledPlan> PlanCache::get(std::string_view spec, const 
   }();
   const std::lock_guard lock(slot.mutex);
   if (slot.refused) throw Error(*slot.refused);
-  if (!slot.compiled) slot.compiled = compile(make_plan(spec, request), slot.refused);
+  if (!slot.compiled) {
+    Plan plan = make_plan(spec, request);
+    slot.compiled = compile(access_.empty() ? std::move(plan) : lower(plan, access_), slot.refused);
+  }
   return slot.compiled;
 }
 

@@ -13,6 +13,7 @@
 
 #include "ringside/base/error.hpp"
 #include "ringside/collectives/dependencies.hpp"
+#include "ringside/collectives/lower.hpp"
 #include "ringside/collectives/plan.hpp"
 #include "ringside/collectives/prover.hpp"
 
@@ -32,6 +33,11 @@ struct CompiledPlan {
 /// after the rank that ran it has gone.
 class PlanCache {
  public:
+  /// Of ranks that reach each other's memory.
+  PlanCache() = default;
+  /// Plans are lowered to what so many ranks can do; all requests are for as many.
+  explicit PlanCache(AccessMatrix access) : access_(std::move(access)) {}
+
   /// Throws Error(bad_input) or Error(unsupported) for the spec, Error(unsupported) for a plan file
   /// with more lanes or slices than an algorithm may have, and Error(bad_input) with the prover's
   /// words for an algorithm that is wrong: nothing unproven runs.
@@ -46,6 +52,7 @@ class PlanCache {
     std::optional<Error> refused;  ///< by the proof
   };
 
+  AccessMatrix access_;  // empty: nothing to lower to
   std::mutex mutex_;
   std::map<Key, Slot> slots_;
 };

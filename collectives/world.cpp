@@ -12,6 +12,7 @@
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/threads.hpp"
+#include "ringside/collectives/backend.hpp"
 #include "ringside/collectives/executors/host/communicator.hpp"
 #include "ringside/collectives/executors/host/job.hpp"
 #include "ringside/collectives/executors/host/shared.hpp"
@@ -24,6 +25,12 @@ namespace {
 
 // Nothing unproven runs, and more ranks are not proven.
 constexpr int most_threads = max_proven_ranks;
+
+void check_size(std::size_t ranks, const char* what) {
+  if (ranks < 1 || ranks > static_cast<std::size_t>(most_threads))
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("a world of {} {}: 1 to {} are possible", ranks, what, most_threads));
+}
 
 std::string words_of(const std::exception_ptr& exception) {
   try {
@@ -39,7 +46,8 @@ std::string words_of(const std::exception_ptr& exception) {
 
 class World::Implementation {
  public:
-  explicit Implementation(int ranks) : ranks_(ranks) {}
+  Implementation(int ranks, std::unique_ptr<Backend> backend)
+      : ranks_(ranks), backend_(std::move(backend)) {}
 
   [[nodiscard]] int size() const { return ranks_; }
 
@@ -49,6 +57,7 @@ class World::Implementation {
     std::iota(members.begin(), members.end(), 0);
     const auto shared = std::make_shared<host::Shared>(members, plans_, job);
     job->add(shared);
+    const auto make_end = backend_->begin(shared);
     std::mutex mutex;
     std::exception_ptr first;
 
@@ -59,9 +68,10 @@ class World::Implementation {
       std::optional<Communicator> communicator;
       std::optional<Error> why;
       if (auto exception = exception_of([&] {
-            communicator.emplace(std::make_unique<host::HostCommunicator>(shared, rank));
+            communicator.emplace(make_end(rank));
             body(*communicator);
             detail::refuse_open_groups(rank);
+            communicator->finish();
           })) {
         why.emplace(ErrorCode::aborted,
                     fmt::format("rank {} ended with: {}", rank, words_of(exception)));
@@ -93,6 +103,7 @@ class World::Implementation {
 
  private:
   int ranks_;
+  std::unique_ptr<Backend> backend_;
   PlanCache plans_;
 };
 
@@ -103,10 +114,21 @@ World& World::operator=(World&&) noexcept = default;
 World::~World() = default;
 
 World World::threads(int ranks) {
-  if (ranks < 1 || ranks > most_threads)
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("a world of {} threads: 1 to {} are possible", ranks, most_threads));
-  return World(std::make_unique<Implementation>(ranks));
+  if (ranks < 1) check_size(0, "threads");
+  check_size(static_cast<std::size_t>(ranks), "threads");
+  return World(std::make_unique<Implementation>(ranks, make_host_backend()));
+}
+
+World World::cuda(const std::vector<int>& devices) {
+  check_size(devices.size(), "GPU ranks");
+  return World(std::make_unique<Implementation>(static_cast<int>(devices.size()),
+                                                cuda::make_backend(devices)));
+}
+
+World World::nccl(const std::vector<int>& devices) {
+  check_size(devices.size(), "GPU ranks");
+  return World(std::make_unique<Implementation>(static_cast<int>(devices.size()),
+                                                nccl::make_backend(devices)));
 }
 
 int World::size() const { return implementation_->size(); }

@@ -4,16 +4,27 @@
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "ringside/collectives/communicator.hpp"
 
 namespace ringside {
 
-/// All ranks of a job.
+/// All ranks of a job. Each is a thread of this process.
 class World {
  public:
   /// `ranks` threads of this process (1 to 256; they may outnumber the cores).
   [[nodiscard]] static World threads(int ranks);
+
+  /// A rank for every entry, on the GPU of that number: {0, 1} are two ranks on two GPUs, {0, 0}
+  /// two on one. Buffers are memory of the rank's GPU, which is its thread's current one while the
+  /// body runs. Throws Error(unsupported), with the reason, without a usable GPU or in a build
+  /// without CUDA, and Error(invalid_argument) for a GPU that does not exist.
+  [[nodiscard]] static World cuda(const std::vector<int>& devices);
+
+  /// The same with NCCL's collectives, to compare with; its library is opened now. Throws
+  /// Error(unsupported) if it is not there, is too old, or finds no usable GPU.
+  [[nodiscard]] static World nccl(const std::vector<int>& devices);
 
   World(World&&) noexcept;
   World& operator=(World&&) noexcept;

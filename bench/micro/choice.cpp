@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ringside/collectives/call.hpp"
+#include "ringside/collectives/executors/call_cache.hpp"
 #include "ringside/collectives/executors/host/prepared.hpp"
 #include "ringside/collectives/selector/choice.hpp"
 
@@ -29,7 +30,7 @@ BENCHMARK(cold)->Arg(2)->Arg(8);
 void cached(benchmark::State& state) {
   const auto sizes = static_cast<std::size_t>(state.range(0));
   PlanCache plans;
-  host::PreparedCalls calls(2);
+  CallCache<host::Prepared> calls(2);
   const host::Preparation how{0, 2, 0, [](const Request& request, std::size_t bytes) {
                                 return choose(default_tuning(), {"host", 2}, request, bytes).spec;
                               }};

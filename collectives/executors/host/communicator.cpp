@@ -13,6 +13,7 @@
 #include "ringside/base/options.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/base/threads.hpp"
+#include "ringside/collectives/backend.hpp"
 #include "ringside/collectives/reduction/fold.hpp"
 #include "ringside/collectives/selector/choice.hpp"
 
@@ -36,10 +37,24 @@ class BusyMark {
   std::atomic<std::uint64_t>& busy_;
 };
 
+[[noreturn]] void refuse_stream() {
+  throw Error(ErrorCode::invalid_argument,
+              "a stream is for GPUs: ranks that are threads have none");
+}
+
+class HostBackend final : public Backend {
+ public:
+  MakeEnd begin(std::shared_ptr<Shared> meeting) override {
+    return [meeting = std::move(meeting)](int rank) {
+      return std::make_unique<HostCommunicator>(meeting, rank);
+    };
+  }
+};
+
 }  // namespace
 
 HostCommunicator::HostCommunicator(std::shared_ptr<Shared> shared, int rank,
-                                   std::uint64_t calls_before)
+                                   std::uint64_t calls_before, Messages::Copy copy)
     : shared_(std::move(shared)),
       rank_(rank),
       policy_(WaitPolicy::for_threads(shared_->ranks())),
@@ -49,13 +64,18 @@ HostCommunicator::HostCommunicator(std::shared_ptr<Shared> shared, int rank,
       call_(calls_before),
       bases_(static_cast<std::size_t>(shared_->ranks()) * 3),
       sources_(static_cast<std::size_t>(shared_->ranks())),
-      messages_(*shared_, rank) {
+      messages_(*shared_, rank, std::move(copy)) {
   (void)fold_isa();  // an option that cannot be used shows here, not in the middle of a call
   shared_->move_up(rank_, call_);
 }
 
+void HostCommunicator::copy_in_memory(void* to, const void* from, std::size_t bytes) {
+  std::memmove(to, from, bytes);
+}
+
 void HostCommunicator::run(const Call& call) {
   shared_->failure().throw_if_set(rank_);
+  if (call.options->stream) refuse_stream();
   const Prepared& prepared = this->prepared(call);
   shared_->job().adapt(policy_);
   WaitPolicy own_policy;
@@ -65,12 +85,32 @@ void HostCommunicator::run(const Call& call) {
   }
   const WaitPolicy& policy = call.options->timeout ? own_policy : policy_;
 
-  publish(call, prepared);
+  // Before the call counts: a rank that finds no memory has made no call.
+  std::byte* const scratch = prepared.scratch_bytes == 0
+                                 ? nullptr
+                                 : shared_->scratch(rank_, call_ + 1, prepared.scratch_bytes);
+  publish(call, prepared, scratch);
   await_entries(call, policy);
   const Placement placement = agree();
   if (prepared.small) return fold_messages(call, *prepared.small);
   if (call.collective == Collective::barrier) return;
   run_program(call, prepared.program(placement), policy);
+}
+
+WaitPolicy HostCommunicator::policy_for(const CallOptions& options) const {
+  WaitPolicy policy = policy_;
+  shared_->job().adapt(policy);
+  if (options.timeout) policy.limit = *options.timeout;
+  return policy;
+}
+
+HostCommunicator::Meeting HostCommunicator::meet(const Call& call, const Prepared& prepared,
+                                                 std::byte* extra) {
+  shared_->failure().throw_if_set(rank_);
+  const WaitPolicy policy = policy_for(*call.options);
+  publish(call, prepared, extra);
+  await_entries(call, policy);
+  return {agree(), call_};
 }
 
 std::string HostCommunicator::spec_for(const Request& request, std::size_t bytes,
@@ -86,6 +126,7 @@ void HostCommunicator::abort(const std::string& why) {
 }
 
 void HostCommunicator::add_message(const Message& message, const CallOptions& options, Over over) {
+  if (options.stream) return over(exception_of(refuse_stream));
   messages_.add(message, options.timeout.value_or(policy_.limit), std::move(over));
 }
 
@@ -105,12 +146,7 @@ const Prepared& HostCommunicator::prepared(const Call& call) {
 
 // --- enter ---------------------------------------------------------------------------------------
 
-void HostCommunicator::publish(const Call& call, const Prepared& prepared) {
-  // Before the call counts: a rank that finds no memory has made no call.
-  std::byte* scratch = prepared.scratch_bytes == 0
-                           ? nullptr
-                           : shared_->scratch(rank_, call_ + 1, prepared.scratch_bytes);
-
+void HostCommunicator::publish(const Call& call, const Prepared& prepared, std::byte* scratch) {
   ++call_;
   if (call_ % calls_between_moves == 0) shared_->move_up(rank_, call_);
 
@@ -405,3 +441,9 @@ void HostCommunicator::fail_waiting_for(const BoundWait& wait, const Call& call,
 }
 
 }  // namespace ringside::host
+
+namespace ringside {
+
+std::unique_ptr<Backend> make_host_backend() { return std::make_unique<host::HostBackend>(); }
+
+}  // namespace ringside

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "ringside/collectives/call.hpp"
+#include "ringside/collectives/executors/call_cache.hpp"
 #include "ringside/collectives/executors/host/messages.hpp"
 #include "ringside/collectives/executors/host/prepared.hpp"
 #include "ringside/collectives/executors/host/program.hpp"
@@ -27,28 +28,51 @@ namespace ringside::host {
 class HostCommunicator final : public Communicator::Implementation {
  public:
   /// `calls_before`: how many calls to count as made already, the same on all ranks (for tests).
-  HostCommunicator(std::shared_ptr<Shared> shared, int rank, std::uint64_t calls_before = 0);
+  /// `copy`: how messages are copied, where their buffers are not memory of the host.
+  HostCommunicator(std::shared_ptr<Shared> shared, int rank, std::uint64_t calls_before = 0,
+                   Messages::Copy copy = copy_in_memory);
 
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return shared_->ranks(); }
   void run(const Call& call) override;
+
+  /// For executors whose ops run elsewhere: the ranks meet, compare their calls, and know each
+  /// other's buffers until the next call.
+  struct Meeting {
+    Placement placement;
+    std::uint64_t number;  ///< of the call
+  };
+  /// `extra`: one more address that a rank publishes. Throws as any call does.
+  Meeting meet(const Call& call, const Prepared& prepared, std::byte* extra);
+  /// Of a rank, in the meeting under way; `scratch` is its extra address.
+  [[nodiscard]] const Addresses& addresses_of(int rank) const {
+    return shared_->entry(rank, call_).addresses;
+  }
+  [[nodiscard]] std::unique_ptr<HostCommunicator> split_ranks(int color, int key,
+                                                              Messages::Copy copy);
+  [[nodiscard]] const std::shared_ptr<Shared>& shared() const { return shared_; }
+  /// What the call or, where it says nothing, the option `algorithm` names; perhaps `auto`.
+  [[nodiscard]] const std::string& asked_spec(const CallOptions& options) const {
+    return options.algorithm.empty() ? default_spec_ : options.algorithm;
+  }
+  /// How long such a call may wait.
+  [[nodiscard]] WaitPolicy policy_for(const CallOptions& options) const;
   [[nodiscard]] std::string spec_for(const Request& request, std::size_t bytes,
                                      const CallOptions& options) const override;
   void abort(const std::string& why) override;
   void add_message(const Message& message, const CallOptions& options, Over over) override;
   bool work_on_messages(const std::function<bool()>& more) override;
   void count_threads(int more) override { shared_->job().count_threads(more); }
-  [[nodiscard]] std::unique_ptr<Implementation> split(int color, int key) override;
+  [[nodiscard]] std::unique_ptr<Implementation> split(int color, int key) override {
+    return split_ranks(color, key, copy_in_memory);
+  }
 
  private:
-  /// What the call or, where it says nothing, the option `algorithm` names; perhaps `auto`.
-  [[nodiscard]] const std::string& asked_spec(const CallOptions& options) const {
-    return options.algorithm.empty() ? default_spec_ : options.algorithm;
-  }
+  static void copy_in_memory(void* to, const void* from, std::size_t bytes);
   /// Stays valid until the next call.
   const Prepared& prepared(const Call& call);
 
-  void publish(const Call& call, const Prepared& prepared);
+  void publish(const Call& call, const Prepared& prepared, std::byte* scratch);
   void await_entries(const Call& call, const WaitPolicy& policy);
   void await_late_entries(const Call& call, const WaitPolicy& policy);
   void await_late_entry(int peer, Backoff& backoff, const Call& call, const WaitPolicy& policy);
@@ -95,7 +119,7 @@ class HostCommunicator final : public Communicator::Implementation {
   WaitPolicy policy_;
   std::string default_spec_;  // the option `algorithm`
   Preparation preparation_;
-  PreparedCalls prepared_calls_;
+  CallCache<Prepared> prepared_calls_;
   std::uint64_t call_;  // number of the call under way
   int cpu_ = -1;        // where crowded: the core that this rank was last seen on
 

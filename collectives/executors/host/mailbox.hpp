@@ -18,9 +18,10 @@ namespace ringside::host {
 struct Envelope {
   enum class State {
     posted,
-    taken,      ///< the receiver is at work on it
-    copied,     ///< the sender's memory is its own again
-    mismatched  ///< the same, but the receiver expected something else
+    taken,       ///< the receiver is at work on it
+    copied,      ///< the sender's memory is its own again
+    mismatched,  ///< the same, but the receiver expected something else
+    failed       ///< the same, but it could not be copied: the communicator has failed
   };
   int from = 0;
   const std::byte* data = nullptr;

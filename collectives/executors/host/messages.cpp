@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <exception>
 #include <limits>
 #include <utility>
@@ -113,6 +112,9 @@ bool Messages::advance_send(Transfer& transfer) {
     case State::copied:
       transfer.over(nullptr);
       return true;
+    case State::failed:
+      transfer.over(exception_of([&] { shared_.failure().throw_cause(rank_); }));
+      return true;
     case State::mismatched:
       transfer.over(
           std::make_exception_ptr(mismatch(rank_, peer, envelope.elements, envelope.type,
@@ -136,9 +138,14 @@ void Messages::receive(Transfer& transfer, Envelope& envelope) {
     envelope.state.store(State::mismatched, std::memory_order_release);
     return transfer.over(std::move(error));
   }
-  if (message.elements > 0)
-    // A message to oneself may lie where it is to go.
-    std::memmove(message.data, envelope.data, message.elements * size_of(message.type));
+  try {
+    if (message.elements > 0)
+      copy_(message.data, envelope.data, message.elements * size_of(message.type));
+  } catch (const Error& error) {
+    shared_.failure().set(error);
+    envelope.state.store(State::failed, std::memory_order_release);
+    return transfer.over(std::current_exception());
+  }
   envelope.state.store(State::copied, std::memory_order_release);
   transfer.over(nullptr);
 }

@@ -25,7 +25,12 @@ class Messages {
  public:
   using Over = Communicator::Implementation::Over;
 
-  Messages(Shared& shared, int rank) : shared_(shared), rank_(rank) {}
+  /// How a receiver copies a message, which may lie where it is to go. Throws Error where it
+  /// cannot.
+  using Copy = std::function<void(void* to, const void* from, std::size_t bytes)>;
+
+  Messages(Shared& shared, int rank, Copy copy)
+      : shared_(shared), rank_(rank), copy_(std::move(copy)) {}
 
   /// Begins with a message: a send is posted at once. `over` is called, here or in `work`, when
   /// nobody will touch its buffer any more.
@@ -78,6 +83,7 @@ class Messages {
 
   Shared& shared_;
   int rank_;
+  Copy copy_;
   std::map<int, Peer> peers_;  // those with anything under way
   /// No time limit passes before: those of messages that are over count until it is reached.
   Seconds next_limit_{std::numeric_limits<double>::infinity()};

@@ -19,7 +19,8 @@ std::vector<int> ranks_of_color(std::span<const SplitChoice> choices, std::int32
   return ranks;
 }
 
-std::unique_ptr<Communicator::Implementation> HostCommunicator::split(int color, int key) {
+std::unique_ptr<HostCommunicator> HostCommunicator::split_ranks(int color, int key,
+                                                                Messages::Copy copy) {
   const SplitChoice mine{color, key};
   std::vector<SplitChoice> choices(static_cast<std::size_t>(size()));
   const std::size_t elements = sizeof(SplitChoice) / sizeof(std::int32_t);
@@ -34,7 +35,8 @@ std::unique_ptr<Communicator::Implementation> HostCommunicator::split(int color,
   if (color == Communicator::no_color) return nullptr;
   const auto ranks = ranks_of_color(choices, color);
   const auto own = std::find(ranks.begin(), ranks.end(), rank_) - ranks.begin();
-  return std::make_unique<HostCommunicator>(shared_->child(call_, ranks), static_cast<int>(own));
+  return std::make_unique<HostCommunicator>(shared_->child(call_, ranks), static_cast<int>(own), 0,
+                                            std::move(copy));
 }
 
 }  // namespace ringside::host

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: MIT
+#include "ringside/collectives/executors/cuda/communicator.hpp"
+
+#include <fmt/format.h>
+
+#include "ringside/base/text.hpp"
+#include "ringside/collectives/backend.hpp"
+#include "ringside/collectives/executors/host/waiting.hpp"
+#include "ringside/collectives/layout.hpp"
+#include "ringside/collectives/selector/choice.hpp"
+
+namespace ringside::cuda {
+namespace {
+
+/// Memory that the kernels of a device cannot touch would end the whole context.
+void check_buffer(const void* buffer, const char* what, int rank, int device) {
+  cudaPointerAttributes attributes{};
+  check(cudaPointerGetAttributes(&attributes, buffer), "cudaPointerGetAttributes", device);
+  const auto refuse = [&](const std::string& why) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("the {} of rank {}, which is on device {}, is {}", what, rank, device, why))
+        .at_rank(rank);
+  };
+  if (attributes.type == cudaMemoryTypeUnregistered) refuse("no memory of CUDA");
+  if (attributes.type == cudaMemoryTypeDevice && attributes.device != device)
+    refuse(fmt::format("memory of device {}", attributes.device));
+}
+
+/// How messages of a rank are copied: in a stream of its device. Complete when it returns.
+host::Messages::Copy copier(int device) {
+  const auto stream = std::make_shared<const Stream>(Stream::on(device));
+  return [stream, device](void* to, const void* from, std::size_t bytes) {
+    if (to == from) return;
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream->get()), "cudaMemcpyAsync",
+          device);
+    check(cudaStreamSynchronize(stream->get()), "cudaStreamSynchronize", device);
+  };
+}
+
+class CudaBackend final : public Backend {
+ public:
+  explicit CudaBackend(const std::vector<int>& devices)
+      : devices_(std::make_shared<const Devices>(devices)) {}
+
+  MakeEnd begin(std::shared_ptr<host::Shared> meeting) override {
+    const auto shared = std::make_shared<Shared>(std::move(meeting), devices_);
+    return [shared](int rank) {
+      const int device = shared->device_of(rank);
+      check(cudaSetDevice(device), "cudaSetDevice", device);
+      return std::make_unique<CudaCommunicator>(
+          shared,
+          std::make_unique<host::HostCommunicator>(shared->meeting(), rank, 0, copier(device)));
+    };
+  }
+
+ private:
+  std::shared_ptr<const Devices> devices_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_backend(const std::vector<int>& devices) {
+  return std::make_unique<CudaBackend>(devices);
+}
+
+std::size_t Prepared::bytes() const {
+  // A program is made later; about as large as what it is made from.
+  std::size_t sum = 0;
+  for (const auto& compiled : plans.by_placement)
+    if (compiled)
+      sum += compiled->plan.size() * static_cast<std::size_t>(compiled->plan.shape().slices) *
+             (sizeof(Step) + 2 * sizeof(Run) + 4 * sizeof(Address));
+  return sum;
+}
+
+CudaCommunicator::CudaCommunicator(std::shared_ptr<Shared> shared,
+                                   std::unique_ptr<host::HostCommunicator> meeting)
+    : shared_(std::move(shared)), meeting_(std::move(meeting)), prepared_calls_(shared_->ranks()) {}
+
+void CudaCommunicator::run(const Call& call) {
+  failure().throw_if_set(rank());
+  check_buffers(call);
+  Prepared& prepared =
+      prepared_calls_.get(call, call.options->algorithm, [&] { return prepare(call); });
+  // Peers look at it until the call is issued.
+  void* stream = call.options->stream.value_or(nullptr);
+  const auto meeting = meeting_->meet(
+      call, prepared.entry, call.options->stream ? reinterpret_cast<std::byte*>(&stream) : nullptr);
+  if (rank() == 0)
+    issue(call, prepared, meeting.placement, meeting.number);
+  else
+    await_issue(call, meeting.number);
+  if (const auto& refused = shared_->refused()) {
+    Error error = *refused;
+    throw error;
+  }
+  if (!call.options->stream && call.collective != Collective::barrier) await_end(call);
+}
+
+std::string CudaCommunicator::spec_for(const Request& request, std::size_t bytes,
+                                       const CallOptions& options) const {
+  const std::string& spec = meeting_->asked_spec(options);
+  if (spec != "auto") return spec;
+  const host::Job& job = shared_->meeting()->job();
+  return choose(job.tuning(), {"cuda", job.cores()}, request, bytes).spec;
+}
+
+Prepared CudaCommunicator::prepare(const Call& call) {
+  Prepared prepared;
+  if (call.collective != Collective::barrier)
+    prepared.plans = choose_plans(
+        call, size(),
+        [&](const Request& request, std::size_t bytes) {
+          return spec_for(request, bytes, *call.options);
+        },
+        shared_->plans());
+  prepared.entry.signature =
+      host::Signature::of(call, size(), prepared.plans.hash, prepared.plans.spec);
+  prepared.entry.digest = host::digest_of(prepared.entry.signature);
+  return prepared;
+}
+
+void CudaCommunicator::check_buffers(const Call& call) const {
+  if (call.collective == Collective::barrier) return;
+  const Request request = call.request(size(), false);
+  const int device = shared_->device_of(rank());
+  const auto holds = [&](Buffer buffer) {
+    const BlockRange blocks = blocks_in(request, rank(), buffer);
+    if (call.blocks.size() == 1) return blocks.count > 0 && call.blocks.front() > 0;
+    for (int i = 0; i < blocks.count; ++i)
+      if (call.blocks[static_cast<std::size_t>(blocks.first + i * blocks.stride)] > 0) return true;
+    return false;
+  };
+  if (holds(Buffer::input)) check_buffer(call.input, "input", rank(), device);
+  if (holds(Buffer::output)) check_buffer(call.output, "output", rank(), device);
+}
+
+// --- issuing -------------------------------------------------------------------------------------
+
+std::vector<RankCall> CudaCommunicator::rank_calls() const {
+  std::vector<RankCall> calls;
+  for (int rank = 0; rank < size(); ++rank) {
+    const host::Addresses& addresses = meeting_->addresses_of(rank);
+    RankCall& call = calls.emplace_back();
+    call.input = addresses.input;
+    call.output = addresses.output;
+    call.is_idle = addresses.scratch == nullptr;
+    if (!call.is_idle)
+      call.stream = static_cast<cudaStream_t>(*reinterpret_cast<void* const*>(addresses.scratch));
+  }
+  return calls;
+}
+
+const Program& CudaCommunicator::program(const Call& call, Prepared& prepared,
+                                         Placement placement) {
+  const std::size_t which = placement == Placement::out_of_place ? 0 : 1;
+  auto& program = prepared.programs[which];
+  if (!program) {
+    const FoldShape values{
+        .type = call.type, .op = call.op, .scalar = call.options->scalar, .ranks = size()};
+    program = std::make_unique<const Program>(Program::bind(
+        prepared.plans.by_placement[which], all_blocks(call, size()), values, shared_->access()));
+  }
+  return *program;
+}
+
+void CudaCommunicator::issue(const Call& call, Prepared& prepared, Placement placement,
+                             std::uint64_t number) {
+  std::optional<Error> refused;
+  try {
+    if (call.collective == Collective::barrier)
+      shared_->issuer().barrier(rank_calls());
+    else
+      shared_->issuer().run(program(call, prepared, placement), rank_calls());
+  } catch (const Error& error) {
+    refused = error;
+  } catch (const std::exception& error) {
+    refused = Error(ErrorCode::internal, error.what());
+  }
+  // Where operations are under way that will never be complete, no later call may come.
+  const bool is_harmless = refused && (refused->code() == ErrorCode::invalid_argument ||
+                                       refused->code() == ErrorCode::unsupported);
+  if (refused && !is_harmless) failure().set(*refused);
+  shared_->set_issued(number, std::move(refused));
+}
+
+void CudaCommunicator::await_issue(const Call& call, std::uint64_t number) {
+  const host::WaitPolicy policy = meeting_->policy_for(*call.options);
+  // Not interrupted by a failure: rank 0 looks at what this rank has published. It comes to an end.
+  const std::atomic<bool> never{false};
+  const auto issued = [&] { return shared_->is_issued(number); };
+  if (host::wait_until(issued, policy, never) == host::WaitResult::ready) return;
+  fail(Error(ErrorCode::timeout,
+             fmt::format("rank 0 has not issued {} (call {}) after {}", to_string(call.collective),
+                         number, format_duration(policy.limit)))
+           .at_rank(rank())
+           .with_peer(0));
+}
+
+// --- the end -------------------------------------------------------------------------------------
+
+void CudaCommunicator::await_end(const Call& call) {
+  const host::WaitPolicy policy = meeting_->policy_for(*call.options);
+  const cudaEvent_t done = shared_->issuer().done(rank());
+  cudaError_t found = cudaErrorNotReady;
+  const auto over = [&] { return (found = cudaEventQuery(done)) != cudaErrorNotReady; };
+  const auto result = host::wait_until(over, policy, failure().flag());
+  const int device = shared_->device_of(rank());
+  if (result == host::WaitResult::failed) failure().throw_cause(rank());
+  if (result == host::WaitResult::timed_out)
+    fail(Error(ErrorCode::timeout,
+               fmt::format("rank {}: device {} has not finished {} after {}", rank(), device,
+                           to_string(call.collective), format_duration(policy.limit))));
+  if (found != cudaSuccess)
+    fail(error_of(found,
+                  fmt::format("rank {}: an operation of {}", rank(), to_string(call.collective)),
+                  device));
+}
+
+void CudaCommunicator::finish() {
+  failure().throw_if_set(rank());
+  const host::WaitPolicy policy = meeting_->policy_for({});
+  for (const cudaStream_t stream : shared_->issuer().used_by(rank())) {
+    cudaError_t found = cudaErrorNotReady;
+    const auto over = [&] { return (found = cudaStreamQuery(stream)) != cudaErrorNotReady; };
+    const auto result = host::wait_until(over, policy, failure().flag());
+    if (result == host::WaitResult::failed) failure().throw_cause(rank());
+    if (result == host::WaitResult::timed_out)
+      fail(Error(ErrorCode::timeout,
+                 fmt::format("rank {}: device {} has not finished the calls in streams after {}",
+                             rank(), shared_->device_of(rank()), format_duration(policy.limit))));
+    if (found != cudaSuccess)
+      fail(error_of(found, fmt::format("rank {}: an operation of an earlier call", rank()),
+                    shared_->device_of(rank())));
+  }
+}
+
+void CudaCommunicator::fail(const Error& cause) {
+  failure().set(cause);
+  failure().throw_cause(rank());
+}
+
+// --- messages, split -----------------------------------------------------------------------------
+
+void CudaCommunicator::add_message(const Message& message, const CallOptions& options, Over over) {
+  if (auto error = exception_of([&] {
+        if (options.stream)
+          throw Error(ErrorCode::invalid_argument, "send and recv are not ordered in streams");
+        if (message.elements > 0)
+          check_buffer(message.data, "buffer", rank(), shared_->device_of(rank()));
+      }))
+    return over(std::move(error));
+  meeting_->add_message(message, options, std::move(over));
+}
+
+std::unique_ptr<Communicator::Implementation> CudaCommunicator::split(int color, int key) {
+  auto part = meeting_->split_ranks(color, key, copier(shared_->device_of(rank())));
+  if (!part) return nullptr;
+  auto shared = shared_->child(part->shared());
+  return std::make_unique<CudaCommunicator>(std::move(shared), std::move(part));
+}
+
+}  // namespace ringside::cuda

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT
+#include "ringside/collectives/executors/cuda/issue.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ringside/base/options.hpp"
+
+namespace ringside::cuda {
+namespace {
+
+/// A recorded event and what it stands for.
+struct Mark {
+  Moment moment;
+  cudaEvent_t event = nullptr;
+};
+
+/// What an operation must come behind, and the event at or after it.
+struct Need {
+  Point point;
+  const Mark* mark;
+};
+
+/// For each rank the first one that gave the same stream: they enter and leave together.
+std::vector<int> first_of_stream(std::span<const RankCall> ranks) {
+  std::vector<int> first;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    std::size_t same = 0;
+    while (ranks[same].stream != ranks[rank].stream) ++same;
+    first.push_back(static_cast<int>(same));
+  }
+  return first;
+}
+
+class Issue {
+ public:
+  Issue(const Program& program, std::span<const RankCall> ranks, Streams& streams, Scratch& scratch,
+        const IssueSetting& setting)
+      : program_(program),
+        ranks_(ranks),
+        streams_(streams),
+        order_(streams.order),
+        scratch_(scratch),
+        setting_(setting),
+        first_of_stream_(first_of_stream(ranks)),
+        marks_(program.steps.size()),
+        sources_(1),
+        destinations_(1) {
+    for (int rank = 0; rank < program.ranks; ++rank) {
+      const RankCall& call = ranks[static_cast<std::size_t>(rank)];
+      // Inputs are only read: the prover refuses plans that write them.
+      bases_.push_back(const_cast<std::byte*>(call.input));
+      bases_.push_back(call.output);
+      bases_.push_back(scratch.address(rank, Base::scratch));
+      bases_.push_back(scratch.address(rank, Base::host_scratch));
+    }
+  }
+
+  void run() {
+    streams_.begin_call();
+    enter();
+    mark_earlier_calls();
+    for (std::size_t i = 0; i < program_.steps.size(); ++i) {
+      const Step& step = program_.steps[i];
+      try {
+        run_step(step, marks_[i]);
+      } catch (const Error& error) {
+        throw located(error, step);
+      }
+    }
+    leave();
+  }
+
+ private:
+  [[nodiscard]] int lane_of(const Step& step) const {
+    return static_cast<int>(step.stream) % program_.lanes;
+  }
+  [[nodiscard]] int number_of(const Step& step) const {
+    return streams_.number_of(program_.rank_of(step), lane_of(step));
+  }
+
+  [[nodiscard]] Error located(const Error& error, const Step& step) const {
+    const Plan& plan = program_.compiled->plan;
+    return Error(error.code(),
+                 fmt::format("rank {}, op {} of {} ({}): {}", program_.rank_of(step), step.op,
+                             to_string(plan.request().collective), plan.spec(), error.what()))
+        .at_rank(program_.rank_of(step))
+        .at_step(static_cast<int>(step.op));
+  }
+
+  // --- order -------------------------------------------------------------------------------------
+
+  Mark record(int rank, cudaStream_t stream, Moment moment) {
+    Mark mark{std::move(moment), streams_.event(rank)};
+    device_.set(streams_.device_of(rank));
+    check(cudaEventRecord(mark.event, stream), "cudaEventRecord", streams_.device_of(rank));
+    return mark;
+  }
+
+  void wait(int rank, cudaStream_t stream, int number, const Mark& mark) {
+    device_.set(streams_.device_of(rank));
+    check(cudaStreamWaitEvent(stream, mark.event, 0), "cudaStreamWaitEvent",
+          streams_.device_of(rank));
+    order_.wait(number, mark.moment);
+  }
+
+  /// Waits for what is not implied.
+  void wait_for_needed(int rank, cudaStream_t stream, int number, const std::vector<Need>& needs) {
+    if (needs.empty()) return;
+    std::vector<Moment> moments;
+    std::vector<const Moment*> pointers;
+    moments.reserve(needs.size());
+    for (const Need& need : needs) {
+      moments.push_back({need.point, need.mark->moment.clock});
+      pointers.push_back(&moments.back());
+    }
+    for (const Moment* moment : needed_waits(order_, number, pointers))
+      wait(rank, stream, number, *needs[static_cast<std::size_t>(moment - moments.data())].mark);
+  }
+
+  /// What ranks put in their streams before the call.
+  void enter() {
+    entered_.resize(ranks_.size());
+    for (int rank = 0; rank < program_.ranks; ++rank) {
+      const RankCall& call = ranks_[static_cast<std::size_t>(rank)];
+      if (call.is_idle || first_of_stream_[static_cast<std::size_t>(rank)] != rank) continue;
+      entered_[static_cast<std::size_t>(rank)] =
+          record(rank, call.stream, order_.append(streams_.number_of_user(rank)));
+    }
+  }
+
+  /// Of each lane the end of the calls before, for scratch: now, before this call adds to it.
+  void mark_earlier_calls() {
+    if (!program_.uses_scratch() || setting_.captures) return;
+    const int numbers = streams_.ranks() * (1 + program_.lanes);
+    earlier_.resize(static_cast<std::size_t>(numbers));
+    std::vector<Point> users;
+    for (const Step& step : program_.steps) find_conflicts(step, users);
+    for (const Point& point : users) {
+      if (static_cast<std::size_t>(point.stream) >= earlier_.size())
+        earlier_.resize(static_cast<std::size_t>(point.stream) + 1);
+      Mark& mark = earlier_[static_cast<std::size_t>(point.stream)];
+      if (mark.event != nullptr) continue;
+      const int rank = streams_.rank_of(point.stream);
+      const int lane = point.stream / streams_.ranks() - 1;
+      mark = record(rank, streams_.lane(rank, lane), order_.latest(point.stream));
+    }
+  }
+
+  template <class Visit>
+  void visit_scratch(const Step& step, Visit&& visit) const {
+    for (const Run& run : program_.runs_of(step)) {
+      const auto addresses = program_.addresses_of(step, run);
+      for (std::size_t i = 0; i < addresses.size(); ++i)
+        if (!addresses[i].is_users())
+          visit(addresses[i], run.elements * program_.element_bytes, i >= step.sources);
+    }
+  }
+
+  void find_conflicts(const Step& step, std::vector<Point>& points) const {
+    visit_scratch(step, [&](const Address& at, std::size_t bytes, bool writes) {
+      scratch_.conflicts(at.rank(), at.kind(), at.offset, bytes, writes, points);
+    });
+  }
+
+  [[nodiscard]] const Mark& entered(int rank) const {
+    return entered_[static_cast<std::size_t>(first_of_stream_[static_cast<std::size_t>(rank)])];
+  }
+
+  /// Keeps of every mark's points the last: the mark is behind them all.
+  static void add(std::vector<Need>& needs, const Need& need) {
+    const auto known = std::find_if(needs.begin(), needs.end(),
+                                    [&](const Need& other) { return other.mark == need.mark; });
+    if (known == needs.end())
+      needs.push_back(need);
+    else
+      known->point.position = std::max(known->point.position, need.point.position);
+  }
+
+  /// What a step must come behind beside other steps: what was in the ranks' streams, and earlier
+  /// calls.
+  void find_outer_needs(const Step& step, std::vector<Need>& needs) {
+    if (step.runs == 0) return;
+    for (const Address& at : program_.addresses_of(step, program_.runs_of(step).front()))
+      if (at.is_users() && entered(at.rank()).event != nullptr)
+        add(needs, {entered(at.rank()).moment.point, &entered(at.rank())});
+    if (earlier_.empty()) return;
+    conflicts_.clear();
+    find_conflicts(step, conflicts_);
+    for (const Point& point : conflicts_)
+      if (!order_.is_behind(number_of(step), point))
+        add(needs, {point, &earlier_[static_cast<std::size_t>(point.stream)]});
+  }
+
+  void run_step(const Step& step, Mark& mark) {
+    const int rank = program_.rank_of(step);
+    const int number = number_of(step);
+    const cudaStream_t stream = streams_.lane(rank, lane_of(step));
+    for (const auto before : program_.waits_of(step)) wait(rank, stream, number, marks_[before]);
+    needs_.clear();
+    find_outer_needs(step, needs_);
+    // In a capture a stream begins behind one that is captured.
+    if (setting_.captures && needs_.empty() && order_.latest(number).clock.empty())
+      needs_.push_back({entered(rank).moment.point, &entered(rank)});
+    wait_for_needed(rank, stream, number, needs_);
+    for (const Run& run : program_.runs_of(step)) execute(step, run, stream);
+    const Moment moment = order_.append(number);
+    if (!setting_.captures)
+      visit_scratch(step, [&](const Address& at, std::size_t bytes, bool writes) {
+        scratch_.note(at.rank(), at.kind(), at.offset, bytes, writes, moment.point);
+      });
+    if (step.recorded) mark = record(rank, stream, moment);
+  }
+
+  void leave() {
+    std::vector<std::vector<std::uint32_t>> steps(ranks_.size());  // by first rank of a stream
+    for (int rank = 0; rank < program_.ranks; ++rank) {
+      const auto& last = program_.leave_steps[static_cast<std::size_t>(rank)];
+      auto& all = steps[static_cast<std::size_t>(first_of_stream_[static_cast<std::size_t>(rank)])];
+      all.insert(all.end(), last.begin(), last.end());
+    }
+    for (int rank = 0; rank < program_.ranks; ++rank)
+      join(rank, steps[static_cast<std::size_t>(rank)]);
+    if (setting_.captures) join_the_rest();
+  }
+
+  /// A capture ends well only if every stream has been joined.
+  void join_the_rest() {
+    for (const auto step : program_.last_steps) {
+      bool joined = false;
+      for (int rank = 0; rank < program_.ranks && !joined; ++rank)
+        joined = order_.is_behind(streams_.number_of_user(rank), marks_[step].moment.point);
+      const int rank = program_.rank_of(program_.steps[step]);
+      if (!joined) join(first_of_stream_[static_cast<std::size_t>(rank)], {step});
+    }
+  }
+
+  void join(int rank, const std::vector<std::uint32_t>& steps) {
+    std::vector<Need> needs;
+    for (const auto step : steps) add(needs, {marks_[step].moment.point, &marks_[step]});
+    wait_for_needed(rank, ranks_[static_cast<std::size_t>(rank)].stream,
+                    streams_.number_of_user(rank), needs);
+  }
+
+  // --- data --------------------------------------------------------------------------------------
+
+  void execute(const Step& step, const Run& run, cudaStream_t stream) {
+    const int rank = program_.rank_of(step);
+    const int device = streams_.device_of(rank);
+    const auto addresses = program_.addresses_of(step, run);
+    const std::size_t bytes = run.elements * program_.element_bytes;
+    device_.set(device);
+    if (step.copies && by_engine(step, bytes))
+      return copy(addresses[0], addresses[1], bytes, device, stream);
+    sources_.resize(std::max<std::size_t>(sources_.size(), step.sources));
+    destinations_.resize(std::max<std::size_t>(destinations_.size(), step.destinations));
+    for (std::uint32_t i = 0; i < step.sources; ++i) sources_[i] = place(addresses[i]);
+    for (std::uint32_t i = 0; i < step.destinations; ++i)
+      destinations_[i] = place(addresses[step.sources + i]);
+    check(program_.kernels[step.kernel].launch(sources_.data(), destinations_.data(), run.elements,
+                                               stream),
+          "kernel launch", device);
+  }
+
+  [[nodiscard]] bool by_engine(const Step& step, std::size_t bytes) const {
+    if (step.by_engine) return true;
+    return setting_.copies == CopyWay::engine ||
+           (setting_.copies == CopyWay::by_size && bytes > longest_kernel_copy);
+  }
+
+  [[nodiscard]] std::byte* place(const Address& address) const {
+    return bases_[address.base] + address.offset;
+  }
+
+  void copy(const Address& from, const Address& to, std::size_t bytes, int device,
+            cudaStream_t stream) {
+    const int from_device = streams_.device_of(from.rank());
+    const int to_device = streams_.device_of(to.rank());
+    const bool at_host = from.kind() == Base::host_scratch || to.kind() == Base::host_scratch;
+    if (at_host || from_device == to_device)
+      check(cudaMemcpyAsync(place(to), place(from), bytes, cudaMemcpyDefault, stream),
+            "cudaMemcpyAsync", device);
+    else
+      check(cudaMemcpyPeerAsync(place(to), to_device, place(from), from_device, bytes, stream),
+            "cudaMemcpyPeerAsync", device);
+  }
+
+  const Program& program_;
+  std::span<const RankCall> ranks_;
+  Streams& streams_;
+  StreamOrder& order_;
+  Scratch& scratch_;
+  const IssueSetting& setting_;
+  CurrentDevice device_;
+  std::vector<std::byte*> bases_;  // by number
+  std::vector<int> first_of_stream_;
+  std::vector<Mark> marks_;    // by step, of those that are recorded
+  std::vector<Mark> entered_;  // by rank
+  std::vector<Mark> earlier_;  // by stream: the calls before
+  std::vector<Need> needs_;
+  std::vector<Point> conflicts_;
+  std::vector<const std::byte*> sources_;
+  std::vector<std::byte*> destinations_;
+};
+
+}  // namespace
+
+CopyWay copy_way() {
+  const auto word = option<std::string>("cuda_copies");
+  return word == "engine" ? CopyWay::engine : word == "kernel" ? CopyWay::kernel : CopyWay::by_size;
+}
+
+void issue(const Program& program, std::span<const RankCall> ranks, Streams& streams,
+           Scratch& scratch, const IssueSetting& setting) {
+  scratch.reserve(program);
+  Issue(program, ranks, streams, scratch, setting).run();
+}
+
+}  // namespace ringside::cuda

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT
+#include "ringside/collectives/executors/cuda/program.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+
+#include "ringside/base/error.hpp"
+#include "ringside/collectives/binding.hpp"
+#include "ringside/collectives/executors/cuda/order.hpp"
+
+namespace ringside::cuda {
+namespace {
+
+std::uint32_t number(std::size_t value) {
+  if (value > std::numeric_limits<std::uint32_t>::max())
+    throw Error(ErrorCode::unsupported,
+                "a plan with more steps or addresses than a program can number: use fewer slices");
+  return static_cast<std::uint32_t>(value);
+}
+
+/// Where the scratch slots of a rank lie: those of the device one after another, those at the host
+/// likewise. The binding lays out both together.
+class ScratchPlaces {
+ public:
+  ScratchPlaces(const Plan& plan, const Binding& binding) {
+    for (int rank = 0; rank < plan.ranks(); ++rank) {
+      const auto slots = plan.scratch(rank);
+      auto& shifts = shifts_.emplace_back();
+      std::size_t ends[2] = {0, 0};
+      for (std::size_t slot = 0; slot < slots.size(); ++slot) {
+        const std::size_t begin = begin_of(binding, rank, slots, slot);
+        const std::size_t end = slot + 1 < slots.size() ? begin_of(binding, rank, slots, slot + 1)
+                                                        : binding.length(rank, Buffer::scratch);
+        std::size_t& place = ends[slots[slot].place == ScratchSlot::Place::host ? 1 : 0];
+        shifts.push_back(begin - place);
+        place += end - begin;
+      }
+      device_.push_back(ends[0]);
+      host_.push_back(ends[1]);
+    }
+  }
+  /// Of an offset in the binding's scratch, in elements.
+  [[nodiscard]] std::size_t moved(const Location& location, std::size_t offset) const {
+    return offset - shifts_[static_cast<std::size_t>(location.rank)]
+                           [static_cast<std::size_t>(location.slot)];
+  }
+  /// Elements, by rank.
+  [[nodiscard]] const std::vector<std::size_t>& device() const { return device_; }
+  [[nodiscard]] const std::vector<std::size_t>& host() const { return host_; }
+
+ private:
+  static std::size_t begin_of(const Binding& binding, int rank, std::span<const ScratchSlot> slots,
+                              std::size_t slot) {
+    const Location first{rank, Buffer::scratch, static_cast<int>(slot), slots[slot].first_chunk};
+    return binding.extent(first, 0, 0).offset;
+  }
+
+  std::vector<std::vector<std::size_t>> shifts_;  // [rank][slot]
+  std::vector<std::size_t> device_, host_;
+};
+
+class Binder {
+ public:
+  Binder(const CompiledPlan& compiled, std::span<const std::size_t> block_elements,
+         const FoldShape& values, const AccessMatrix& access, Program& program)
+      : plan_(compiled.plan),
+        schedule_(compiled.schedule),
+        binding_(compiled.plan, block_elements),
+        places_(compiled.plan, binding_),
+        values_(values),
+        access_(access),
+        program_(program) {
+    program_.ranks = plan_.ranks();
+    program_.lanes = schedule_.lanes;
+    program_.element_bytes = size_of(values.type);
+  }
+
+  void bind() {
+    const int slices = plan_.shape().slices;
+    first_step_.assign(static_cast<std::size_t>(slices) * plan_.size(), 0);
+    for (int slice = 0; slice < slices; ++slice)
+      for (std::size_t op = 0; op < plan_.size(); ++op) add_step(static_cast<int>(op), slice);
+    find_last_steps();
+    for (const auto elements : places_.device())
+      program_.scratch.push_back(elements * program_.element_bytes);
+    for (const auto elements : places_.host())
+      program_.host_scratch.push_back(elements * program_.element_bytes);
+  }
+
+ private:
+  void add_step(int op, int slice) {
+    const Op view = plan_.op(static_cast<std::size_t>(op));
+    const OpFacts& facts = schedule_.facts[static_cast<std::size_t>(op)];
+    Step step{
+        .op = static_cast<std::uint32_t>(op),
+        .stream = static_cast<std::uint32_t>(schedule_.stream_of[static_cast<std::size_t>(op)]),
+        .first_wait = number(program_.waits.size()),
+        .first_run = number(program_.runs.size()),
+        .sources = static_cast<std::uint32_t>(view.sources.size()),
+        .destinations = static_cast<std::uint32_t>(view.destinations.size())};
+    for (const Wait& wait : schedule_.waits(op)) {
+      if (wait.lag > slice) continue;
+      const auto& ops = schedule_.streams[static_cast<std::size_t>(wait.stream)];
+      const std::uint32_t before =
+          step_of(ops[static_cast<std::size_t>(wait.position)], slice - wait.lag);
+      program_.waits.push_back(before);
+      program_.steps[before].recorded = true;
+    }
+    for (int offset = 0; offset < view.count; ++offset) add_run(view, offset, slice, step);
+    step.waits = number(program_.waits.size()) - step.first_wait;
+    step.runs = number(program_.runs.size()) - step.first_run;
+    choose_way(view, facts, step);
+    first_step_[static_cast<std::size_t>(slice) * plan_.size() + static_cast<std::size_t>(op)] =
+        number(program_.steps.size());
+    program_.steps.push_back(step);
+  }
+
+  [[nodiscard]] std::uint32_t step_of(int op, int slice) const {
+    return first_step_[static_cast<std::size_t>(slice) * plan_.size() +
+                       static_cast<std::size_t>(op)];
+  }
+
+  void choose_way(const Op& view, const OpFacts& facts, Step& step) {
+    FoldShape shape = values_;
+    shape.k = view.sources.size();
+    shape.m = view.destinations.size();
+    shape.raw_mask = facts.raw_mask;
+    shape.all_raw = facts.all_raw;
+    shape.completes = facts.completes;
+    const bool scales = shape.op == ReduceOp::premul_sum && (facts.all_raw || facts.raw_mask != 0);
+    const bool divides = shape.op == ReduceOp::avg && facts.completes && shape.ranks > 1;
+    step.copies = shape.k == 1 && shape.m == 1 && !scales && !divides;
+    step.by_engine = step.copies && (!reached(view.rank, view.sources.front()) ||
+                                     !reached(view.rank, view.destinations.front()));
+    step.kernel = kernel(shape);
+  }
+
+  /// Whether a kernel of the rank may touch the location.
+  [[nodiscard]] bool reached(int rank, const Location& location) const {
+    return location.rank == rank || at_host(location) || access_.empty() ||
+           access_[static_cast<std::size_t>(rank)][static_cast<std::size_t>(location.rank)] ==
+               Access::direct;
+  }
+
+  [[nodiscard]] bool at_host(const Location& location) const {
+    return location.buffer == Buffer::scratch &&
+           plan_.scratch(location.rank)[static_cast<std::size_t>(location.slot)].place ==
+               ScratchSlot::Place::host;
+  }
+
+  /// The kernel that does it; made if no op before was like it.
+  std::uint32_t kernel(const FoldShape& shape) {
+    const auto known = std::find(shapes_.begin(), shapes_.end(), shape);
+    if (known != shapes_.end()) return number(static_cast<std::size_t>(known - shapes_.begin()));
+    program_.kernels.push_back(resolve_device_fold(shape));
+    shapes_.push_back(shape);
+    return number(shapes_.size() - 1);
+  }
+
+  [[nodiscard]] Address address(const Location& location, int offset, int slice) const {
+    std::size_t at = binding_.extent(location, offset, slice).offset;
+    Base base = location.buffer == Buffer::input ? Base::input : Base::output;
+    if (location.buffer == Buffer::scratch) {
+      base = at_host(location) ? Base::host_scratch : Base::scratch;
+      at = places_.moved(location, at);
+    }
+    return {Address::number(location.rank, base), at * program_.element_bytes};
+  }
+
+  void add_run(const Op& view, int offset, int slice, const Step& step) {
+    const std::size_t elements = binding_.extent(view.sources.front(), offset, slice).length;
+    if (elements == 0) return;
+    const std::uint32_t first = number(program_.addresses.size());
+    for (const auto& source : view.sources)
+      program_.addresses.push_back(address(source, offset, slice));
+    for (const auto& destination : view.destinations)
+      program_.addresses.push_back(address(destination, offset, slice));
+    if (program_.runs.size() > step.first_run && continues(program_.runs.back(), first)) {
+      program_.runs.back().elements += elements;
+      program_.addresses.resize(first);
+    } else {
+      program_.runs.push_back({elements, first});
+    }
+  }
+
+  /// True if every address from `first` is where the run before it ends.
+  [[nodiscard]] bool continues(const Run& run, std::uint32_t first) const {
+    const std::size_t bytes = run.elements * program_.element_bytes;
+    for (std::size_t i = 0; first + i < program_.addresses.size(); ++i)
+      if (program_.addresses[first + i].offset !=
+          program_.addresses[run.first_address + i].offset + bytes)
+        return false;
+    return true;
+  }
+
+  /// Runs through the steps as the streams will, and notes for every rank the last steps at its
+  /// buffers, without those that others imply.
+  void find_last_steps() {
+    const std::size_t streams =
+        static_cast<std::size_t>(program_.ranks) * static_cast<std::size_t>(program_.lanes);
+    constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+    std::vector<std::vector<std::uint32_t>> last_at(static_cast<std::size_t>(program_.ranks),
+                                                    std::vector<std::uint32_t>(streams, none));
+    std::vector<std::uint32_t> last(streams, none);
+    StreamOrder order;
+    std::vector<Moment> moments;
+    moments.reserve(program_.steps.size());
+    for (std::uint32_t i = 0; i < program_.steps.size(); ++i) {
+      const Step& step = program_.steps[i];
+      const int stream = static_cast<int>(step.stream);
+      for (const auto before : program_.waits_of(step)) order.wait(stream, moments[before]);
+      moments.push_back(order.append(stream));
+      last[step.stream] = i;
+      if (step.runs == 0) continue;
+      for (const Address& at : program_.addresses_of(step, program_.runs_of(step).front()))
+        if (at.is_users()) last_at[static_cast<std::size_t>(at.rank())][step.stream] = i;
+    }
+    const auto necessary = [&](const std::vector<std::uint32_t>& candidates) {
+      std::vector<const Moment*> all;
+      for (const auto step : candidates)
+        if (step != none) all.push_back(&moments[step]);
+      std::vector<std::uint32_t> steps;
+      for (const Moment* moment : needed_waits(StreamOrder(), 0, all)) {
+        steps.push_back(static_cast<std::uint32_t>(moment - moments.data()));
+        program_.steps[steps.back()].recorded = true;
+      }
+      return steps;
+    };
+    for (const auto& candidates : last_at) program_.leave_steps.push_back(necessary(candidates));
+    program_.last_steps = necessary(last);
+  }
+
+  const Plan& plan_;
+  const Schedule& schedule_;
+  Binding binding_;
+  ScratchPlaces places_;
+  FoldShape values_;
+  const AccessMatrix& access_;
+  Program& program_;
+  std::vector<FoldShape> shapes_;          // of the program's kernels
+  std::vector<std::uint32_t> first_step_;  // [slice x ops + op]
+};
+
+}  // namespace
+
+bool Program::uses_scratch() const {
+  const auto any = [](const std::vector<std::size_t>& bytes) {
+    return std::any_of(bytes.begin(), bytes.end(), [](std::size_t n) { return n > 0; });
+  };
+  return any(scratch) || any(host_scratch);
+}
+
+std::size_t Program::bytes() const {
+  std::size_t sum = sizeof(Program) + steps.capacity() * sizeof(Step) +
+                    waits.capacity() * sizeof(std::uint32_t) + runs.capacity() * sizeof(Run) +
+                    addresses.capacity() * sizeof(Address) +
+                    kernels.capacity() * sizeof(DeviceFold);
+  for (const auto& list : leave_steps) sum += list.capacity() * sizeof(std::uint32_t);
+  return sum;
+}
+
+Program Program::bind(std::shared_ptr<const CompiledPlan> compiled,
+                      std::span<const std::size_t> block_elements, const FoldShape& values,
+                      const AccessMatrix& access) {
+  static std::atomic<std::uint64_t> programs{0};
+  Program program;
+  program.id = ++programs;
+  program.compiled = std::move(compiled);
+  Binder(*program.compiled, block_elements, values, access, program).bind();
+  return program;
+}
+
+}  // namespace ringside::cuda

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+/// What the ranks of a communicator on GPUs share.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "ringside/base/error.hpp"
+#include "ringside/collectives/executors/cuda/devices.hpp"
+#include "ringside/collectives/executors/cuda/issuer.hpp"
+#include "ringside/collectives/executors/host/shared.hpp"
+#include "ringside/collectives/plan_cache.hpp"
+
+namespace ringside::cuda {
+
+class Shared {
+ public:
+  /// Of the ranks that meet in `meeting`. Throws Error(device).
+  Shared(std::shared_ptr<host::Shared> meeting, std::shared_ptr<const Devices> devices);
+
+  [[nodiscard]] const std::shared_ptr<host::Shared>& meeting() const { return meeting_; }
+  [[nodiscard]] int ranks() const { return meeting_->ranks(); }
+  [[nodiscard]] int device_of(int rank) const {
+    return device_of_rank_[static_cast<std::size_t>(rank)];
+  }
+  [[nodiscard]] const AccessMatrix& access() const { return access_; }
+  [[nodiscard]] PlanCache& plans() { return plans_; }
+  [[nodiscard]] Issuer& issuer() { return issuer_; }
+
+  /// Rank 0 says that it has issued a call, or why it has not.
+  void set_issued(std::uint64_t call, std::optional<Error> refused);
+  [[nodiscard]] bool is_issued(std::uint64_t call) const {
+    return issued_.load(std::memory_order_acquire) >= call;
+  }
+  /// Of the last call; stays until the next is issued, which all ranks must have entered.
+  [[nodiscard]] const std::optional<Error>& refused() const { return refused_; }
+
+  /// What the ranks of a part share; the first of them to ask makes it.
+  [[nodiscard]] std::shared_ptr<Shared> child(const std::shared_ptr<host::Shared>& meeting);
+
+ private:
+  std::shared_ptr<host::Shared> meeting_;
+  std::shared_ptr<const Devices> devices_;
+  std::vector<int> device_of_rank_;
+  AccessMatrix access_;
+  PlanCache plans_;
+  Issuer issuer_;
+  std::atomic<std::uint64_t> issued_{0};
+  std::optional<Error> refused_;
+  std::mutex children_mutex_;
+  std::map<host::Shared*, std::weak_ptr<Shared>> children_;
+};
+
+}  // namespace ringside::cuda

@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The steps of tools/gpu_check.sh: each a program of ours under a time limit, the most valuable first.
+
+Several ranks on one GPU measure kernels, the cost of issuing, what a graph saves, the traffic of the
+memory, and whether results are right on real hardware. They do not measure links between GPUs,
+scaling, or overlap across GPUs: with one GPU the report says so first.
+
+Exit code 0: all that ran is right. 1: a finding. 2: there is no GPU here, or wrong usage.
+"""
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+class Step:
+    """A command, what it is for, its time limit in seconds, and how its output is read."""
+
+    def __init__(self, name, limit, meaning, command, read, optional=False):
+        self.name, self.limit, self.meaning = name, limit, meaning
+        self.command, self.read, self.optional = command, read, optional
+
+
+def test_counts(output):
+    """What GoogleTest says of itself, and the lines with counts that our tests print."""
+    found = {"counts": re.findall(r"^cuda [a-z ,]*: .*$", output, re.MULTILINE)[:20]}
+    for key, pattern in (("passed", r"\[  PASSED  \] (\d+)"), ("failed", r"\[  FAILED  \] (\d+) test"),
+                         ("skipped", r"\[  SKIPPED \] (\d+)")):
+        match = re.search(pattern, output)
+        found[key] = int(match.group(1)) if match else 0
+    found["failures"] = re.findall(r"^\[  FAILED  \] (\S+\.\S+)", output, re.MULTILINE)[:40]
+    return found
+
+
+def json_lines(output):
+    return {"rows": [json.loads(line) for line in output.splitlines() if line.startswith("{")]}
+
+
+def sanitizer_errors(output):
+    match = re.search(r"ERROR SUMMARY: (\d+) error", output)
+    return {"errors": int(match.group(1)) if match else None, "tail": output[-600:]}
+
+
+def whole_json(output):
+    begin = output.find("{")
+    return {"report": json.loads(output[begin:])} if begin >= 0 else {}
+
+
+def sanitized(tool, test, pattern):
+    sanitizer = shutil.which("compute-sanitizer")
+    return [sanitizer, "--tool", tool, "--error-exitcode", "1", test, f"--gtest_filter={pattern}"] if sanitizer else None
+
+
+def steps(build, gpus):
+    tests = build / "tests" / "bin"
+    program = str(build / "bin" / "ringside")
+    devices = ",".join(["0"] * 4) if gpus == 1 else ",".join(map(str, range(gpus)))
+    bench = [program, "bench", "--devices", devices, "--format", "json", "--time", "30ms"]
+    world = str(tests / "cuda_world_test")
+    return [
+        Step("contract", 40, "the real runtime is as the test double says",
+             [str(tests / "cuda_contract")], test_counts),
+        Step("kernels", 60, "every kernel gives the bits of the host",
+             [str(tests / "device_fold_test")], test_counts),
+        Step("executor", 90, "several ranks give the reference's bits, in streams and as graphs",
+             [str(tests / "cuda_conformance_test")], test_counts),
+        Step("world", 30, "streams, captures, failures as documented", [world], test_counts),
+        Step("fold_rate", 60, "the fold kernels against the rate of a copy",
+             [str(build / "bin" / "micro_device_fold"), "256", "1024"], json_lines),
+        Step("all_reduce", 100, "direct all-reduce against its floor; streams against graphs",
+             [str(build / "bin" / "micro_device_all_reduce"), "90"], json_lines),
+        Step("preflight", 40, "host copies, and every pair of GPUs",
+             [program, "bench", "--preflight", "--quick", "--format", "json"], whole_json),
+        Step("bench", 60, "the benchmark itself, results checked",
+             [*bench, "--backend", "cuda", "--begin", "1K", "--end", "256M", "--factor", "64"], whole_json),
+        Step("memcheck", 60, "no bad access (compute-sanitizer)", sanitized("memcheck", world, "*"),
+             sanitizer_errors, True),
+        Step("racecheck", 30, "no race inside kernels (compute-sanitizer)",
+             sanitized("racecheck", world, "*IsComplete*"), sanitizer_errors, True),
+        Step("initcheck", 30, "nothing unwritten is read (compute-sanitizer)",
+             sanitized("initcheck", world, "*IsComplete*"), sanitizer_errors, True),
+        Step("nccl", 40, "NCCL beside ours, where it is installed",
+             [program, "bench", "--backend", "nccl", "--devices", devices if gpus > 1 else "0", "--format", "json",
+              "--time", "20ms", "--end", "64M", "--factor", "64"], whole_json, True),
+    ]
+
+
+def output_of(command):
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=20, check=False).stdout.strip()
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+
+
+def facts():
+    fields = ["name", "driver_version", "memory.total", "clocks.sm", "clocks.mem", "pci.bus_id"]
+    lines = output_of(["nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader"])
+    nvcc = re.search(r"release ([\d.]+)", output_of(["nvcc", "--version"]))
+    # RINGSIDE_COMMIT: where the tree was copied without its history.
+    commit = output_of(["git", "-C", str(ROOT), "rev-parse", "HEAD"]) or os.environ.get("RINGSIDE_COMMIT", "unknown")
+    return {
+        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "commit": commit,
+        "gpus": [dict(zip(fields, (part.strip() for part in line.split(",")))) for line in lines.splitlines()
+                 if line.count(",") == len(fields) - 1],
+        "nvcc": nvcc.group(1) if nvcc else None,
+        "host": {"processor": platform.processor() or platform.machine(), "cores": os.cpu_count(),
+                 "kernel": platform.release()},
+    }
+
+
+def is_here(command):
+    return command is not None and (shutil.which(command[0]) or pathlib.Path(command[0]).exists())
+
+
+def run_command(command, limit):
+    """Its output, also of one that was cut off, and how it ended."""
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              errors="replace", timeout=limit, check=False)
+        return done.stdout, "ok" if done.returncode == 0 else f"exit {done.returncode}"
+    except subprocess.TimeoutExpired as expired:
+        raw = expired.stdout or b""
+        return raw.decode(errors="replace") if isinstance(raw, bytes) else raw, "time limit"
+
+
+def run_step(step, limit):
+    if not is_here(step.command):
+        return {"step": step.name, "state": "not here"}
+    started = time.monotonic()
+    output, state = run_command(step.command, limit)
+    record = {"step": step.name, "meaning": step.meaning, "state": state,
+              "seconds": round(time.monotonic() - started, 1), "command": " ".join(step.command)}
+    try:
+        record["found"] = step.read(output)
+    except (ValueError, KeyError) as error:
+        record["found"] = {"unreadable": str(error)}
+    if state != "ok":
+        record["output_tail"] = output[-3000:]
+    return record
+
+
+def summary_of(record):
+    found = record.get("found", {})
+    if "passed" in found:
+        return f"{found['passed']} passed, {found['failed']} failed, {found['skipped']} skipped"
+    if "errors" in found:
+        return f"{found['errors']} errors"
+    rows = found.get("rows", [])
+    fractions = [row[key] for row in rows for key in ("fraction_of_copy", "fraction_of_floor") if key in row]
+    text = f"{len(rows)} rows" if rows else ""
+    return text + (f", {min(fractions):.2f} to {max(fractions):.2f} of the limit" if fractions else "")
+
+
+def graph_gains(records):
+    """What a call in streams costs over one that launches a graph, by spec, ranks and size."""
+    by_key = {}
+    for record in records:
+        for row in record.get("found", {}).get("rows", []):
+            if row.get("what") == "device_all_reduce":
+                by_key.setdefault((row["spec"], row["ranks"], row["bytes"]), {})[row["issue"]] = row
+    return [(key, pair["streams"]["microseconds"] / pair["graph"]["microseconds"],
+             pair["streams"]["host_microseconds"] / pair["graph"]["host_microseconds"])
+            for key, pair in by_key.items() if len(pair) == 2]
+
+
+def print_report(report):
+    for line in report["says"]:
+        print(line)
+    for record in report["steps"]:
+        print(f"{record['step']:12} {record['state']:12} {record.get('seconds', 0):6.1f} s  {summary_of(record)}")
+        for name in record.get("found", {}).get("failures", [])[:10]:
+            print(f"             FAILED {name}")
+    for (spec, ranks, size), device, host in graph_gains(report["steps"])[:12]:
+        print(f"graph gain   {spec}, {ranks} ranks, {size} B: {device:.1f} x (device), {host:.1f} x (host)")
+
+
+def introduction(about):
+    lines = [f"GPU check, measured {about['date']}, commit {about['commit'][:12]}: " +
+             "; ".join(f"{gpu['name']}, driver {gpu['driver_version']}" for gpu in about["gpus"])]
+    if len(about["gpus"]) == 1:
+        lines.insert(0, "One GPU: nothing here says anything of links between GPUs, scaling, or overlap across GPUs.")
+    return lines
+
+
+def run_all(chosen, report, file, minutes):
+    end = time.monotonic() + minutes * 60
+    for step in chosen:
+        left = end - time.monotonic()
+        record = {"step": step.name, "state": "no time left"} if left < 5 else run_step(step, min(step.limit, left))
+        record["optional"] = step.optional
+        report["steps"].append(record)
+        file.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")  # as it goes
+        print(f"... {step.name}: {record['state']}", file=sys.stderr, flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default="build/release", type=pathlib.Path)
+    parser.add_argument("--output", default=ROOT / "bench" / "results", type=pathlib.Path)
+    parser.add_argument("--minutes", default=10.0, type=float)
+    parser.add_argument("--steps", default="")
+    parser.add_argument("--list", action="store_true")
+    arguments = parser.parse_args()
+    about = facts()
+    chosen = steps(arguments.build.resolve(), max(1, len(about["gpus"])))
+    if arguments.list:
+        for step in chosen:
+            print(f"{step.name:12} at most {step.limit:3} s  {step.meaning}")
+        return 0
+    wanted = [name for name in arguments.steps.split(",") if name]
+    unknown = set(wanted) - {step.name for step in chosen}
+    if unknown:
+        print(f"gpu_check: no step is called {sorted(unknown)[0]} (see --list)", file=sys.stderr)
+        return 2
+    if not about["gpus"]:
+        print("gpu_check: no GPU: nvidia-smi finds none", file=sys.stderr)
+        return 2
+    report = {"says": introduction(about), "facts": about, "steps": []}
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    run_all([step for step in chosen if not wanted or step.name in wanted], report,
+            arguments.output / "gpu_check.json", arguments.minutes)
+    print_report(report)
+    wrong = [record for record in report["steps"] if record["state"].startswith("exit") and not record["optional"]]
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
