@@ -9,6 +9,11 @@
 /// whatever a host thread has synchronised with (a wait that returned, a query that said success)
 /// before anything issued later by ANY host thread. The last is generous on purpose: host threads
 /// synchronise among themselves by means that the double cannot see.
+///
+/// Three things that surprise: a blocking copy from pageable memory to a device is not over when
+/// the call returns (wait for the device, or use pinned memory); cudaFree does not order anything;
+/// and operations run only within calls of the runtime, so a host that waits for memory to change,
+/// or for a host function, without calling the runtime waits for ever.
 #pragma once
 
 #include <dlfcn.h>

@@ -52,7 +52,7 @@ class Runtime final : public ControlInterface {
   /// The only one; made at the first call, never destroyed.
   static Runtime& get();
 
-  std::mutex mutex;
+  mutable std::mutex mutex;
 
   // --- state, guarded by the mutex ---
   Configuration configuration;
@@ -126,6 +126,8 @@ class Runtime final : public ControlInterface {
   void release_hangs() override;
   void host_access(const void* address, std::size_t bytes, bool writes) override;
 
+  /// The same, under the lock.
+  [[nodiscard]] std::vector<std::string> list_leaks() const;
   /// Whether this cudaStreamWaitEvent is the one to drop.
   bool wait_dropped() { return ++counts.waits == dropped_wait_; }
 
