@@ -100,6 +100,7 @@ void Runtime::start(const Configuration& wanted) {
   counts = {};
   calls_by_entry_.clear();
   dropped_wait_ = failed_call_ = faulty_operation_ = 0;
+  failed_entry_.reset();
   host_time = 0;
   streams_made_ = 0;
   retired_.clear();
@@ -175,6 +176,12 @@ void Runtime::fail_call(std::uint64_t n, int code) {
   call_error_ = static_cast<cudaError_t>(code);
 }
 
+std::string Runtime::failed_call() const {
+  const Lock lock(mutex);
+  const std::lock_guard names_lock(entry_mutex());
+  return failed_entry_ ? entry_names()[*failed_entry_] : std::string();
+}
+
 void Runtime::fault_operation(std::uint64_t n, int code) {
   const Lock lock(mutex);
   faulty_operation_ = n;
@@ -204,7 +211,10 @@ ThreadState& Runtime::thread() {
 cudaError_t Runtime::begin_call(const Entry& entry) {
   if (calls_by_entry_.size() <= entry.number) calls_by_entry_.resize(entry.number + 1);
   ++calls_by_entry_[entry.number];
-  if (++counts.calls == failed_call_) return call_error_;
+  if (++counts.calls == failed_call_) {
+    failed_entry_ = entry.number;
+    return call_error_;
+  }
   return devices.empty() ? cudaErrorNoDevice : cudaSuccess;
 }
 

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -122,6 +123,7 @@ class Runtime final : public ControlInterface {
   [[nodiscard]] Counters counters() const override;
   void drop_wait(std::uint64_t n) override;
   void fail_call(std::uint64_t n, int code) override;
+  [[nodiscard]] std::string failed_call() const override;
   void fault_operation(std::uint64_t n, int code) override;
   void release_hangs() override;
   void host_access(const void* address, std::size_t bytes, bool writes) override;
@@ -155,6 +157,7 @@ class Runtime final : public ControlInterface {
   int waiting_ = 0;
   std::uint64_t generation_ = 0;
   std::uint64_t streams_made_ = 0;
+  std::optional<std::size_t> failed_entry_;  ///< the function that was made to fail
   std::uint64_t dropped_wait_ = 0, failed_call_ = 0, faulty_operation_ = 0;
   cudaError_t call_error_ = cudaSuccess, operation_error_ = cudaSuccess;
   std::vector<std::uint64_t> calls_by_entry_;
