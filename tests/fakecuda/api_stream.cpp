@@ -67,9 +67,7 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
     if (legacy_blocked(runtime, stream)) return cudaErrorStreamCaptureImplicit;
     if (const cudaError_t error = refuse_unsafe(runtime, runtime.thread())) return error;
     const int device = stream.device;
-    const Moment moment = runtime.moment_of(stream);
-    const bool over =
-        runtime.query(moment, VectorClock(stream.lane->clock), stream.lane->time, lock);
+    const bool over = runtime.query(stream, lock);
     const cudaError_t fault = runtime.fault_of(device);
     return fault != cudaSuccess ? fault : over ? cudaSuccess : cudaErrorNotReady;
   });

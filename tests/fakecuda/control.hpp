@@ -9,6 +9,11 @@
 /// whatever a host thread has synchronised with (a wait that returned, a query that said success)
 /// before anything issued later by ANY host thread. The last is generous on purpose: host threads
 /// synchronise among themselves by means that the double cannot see.
+///
+/// Three things that surprise: a blocking copy from pageable memory to a device is not over when
+/// the call returns (wait for the device, or use pinned memory); cudaFree does not order anything;
+/// and operations run only within calls of the runtime, so a host that waits for memory to change,
+/// or for a host function, without calling the runtime waits for ever.
 #pragma once
 
 #include <dlfcn.h>
@@ -76,6 +81,7 @@ class ControlInterface {
   [[nodiscard]] virtual Counters counters() const = 0;
   virtual void drop_wait(std::uint64_t n) = 0;
   virtual void fail_call(std::uint64_t n, int code) = 0;
+  [[nodiscard]] virtual std::string failed_call() const = 0;
   virtual void fault_operation(std::uint64_t n, int code) = 0;
   virtual void release_hangs() = 0;
   virtual void host_access(const void* address, std::size_t bytes, bool writes) = 0;
@@ -117,6 +123,8 @@ class Control {
   /// The n-th call since the reset that can fail returns `code` (a cudaError_t) and does nothing.
   /// 0: none. Those that read an error or its name cannot fail, nor can registration.
   static void fail_call(std::uint64_t n, int code) { get().fail_call(n, code); }
+  /// The function that was made to fail; empty if it has not come to that.
+  [[nodiscard]] static std::string failed_call() { return get().failed_call(); }
   /// The n-th operation since the reset fails when it runs: nothing of it happens, and from then on
   /// calls that involve its device return `code`, until cudaDeviceReset. 0: none.
   static void fault_operation(std::uint64_t n, int code) { get().fault_operation(n, code); }

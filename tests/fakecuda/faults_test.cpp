@@ -72,7 +72,9 @@ TEST_F(Faults, EachOperationThatFailsIsSeenAndNothingHangs) {
 TEST_F(Faults, AFailedCallDoesNothing) {
   void* address = this;
   Control::fail_call(Control::calls() + 1, cudaErrorMemoryAllocation);
+  EXPECT_EQ(Control::failed_call(), "");
   EXPECT_EQ(cudaMalloc(&address, 4), cudaErrorMemoryAllocation);
+  EXPECT_EQ(Control::failed_call(), "cudaMalloc");
   EXPECT_EQ(cudaGetLastError(), cudaErrorMemoryAllocation);
   EXPECT_TRUE(Control::leaks().empty());
   EXPECT_EQ(cudaMalloc(&address, 4), cudaSuccess);

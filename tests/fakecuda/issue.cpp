@@ -183,6 +183,20 @@ bool Runtime::query(const Moment& moment, const VectorClock& clock, double time,
   return true;
 }
 
+bool Runtime::query(Stream& stream, Lock& lock) {
+  // No operation is put into the stream: a program may ask any number of times.
+  std::vector<Moment> given = prepare(stream);
+  given.push_back(stream.lane->now());
+  const VectorClock clock = stream.lane->clock;
+  const double time = stream.lane->time;
+  keep_unpassed(given);
+  if (!given.empty() && scheduler_.step(lock)) wake();
+  keep_unpassed(given);
+  if (!given.empty()) return false;
+  host_learns(clock, time);
+  return true;
+}
+
 void Runtime::synchronize_device(int device, Lock& lock) {
   struct Past {
     Moment moment;

@@ -43,7 +43,7 @@ void report_at_exit() {
   Runtime& runtime = Runtime::get();
   const Runtime::Lock lock(runtime.mutex);
   if (leaks_wanted())
-    for (const std::string& leak : runtime.leaks())
+    for (const std::string& leak : runtime.list_leaks())
       std::fprintf(stderr, "fakecuda: still alive: %s\n", leak.c_str());
   const std::vector<Report> reports = runtime.checker.unclaimed();
   for (const Report& report : reports)
@@ -100,6 +100,7 @@ void Runtime::start(const Configuration& wanted) {
   counts = {};
   calls_by_entry_.clear();
   dropped_wait_ = failed_call_ = faulty_operation_ = 0;
+  failed_entry_.reset();
   host_time = 0;
   streams_made_ = 0;
   retired_.clear();
@@ -122,7 +123,10 @@ void Runtime::reset(const Configuration& wanted) {
   start(wanted);
 }
 
-std::vector<Report> Runtime::reports() const { return checker.reports(); }
+std::vector<Report> Runtime::reports() const {
+  const Lock lock(mutex);
+  return checker.reports();
+}
 
 std::vector<Report> Runtime::take_reports() {
   const Lock lock(mutex);
@@ -130,6 +134,11 @@ std::vector<Report> Runtime::take_reports() {
 }
 
 std::vector<std::string> Runtime::leaks() const {
+  const Lock lock(mutex);
+  return list_leaks();
+}
+
+std::vector<std::string> Runtime::list_leaks() const {
   std::vector<std::string> lines = memory.list();
   streams.for_each([&](const Stream& stream) {
     lines.push_back("stream " + std::to_string(stream.number) + " of device " +
@@ -148,21 +157,33 @@ std::vector<std::string> Runtime::leaks() const {
 }
 
 Counters Runtime::counters() const {
+  const Lock lock(mutex);
   Counters all = counts;
-  const std::lock_guard lock(entry_mutex());
+  const std::lock_guard names_lock(entry_mutex());
   for (std::size_t i = 0; i < calls_by_entry_.size(); ++i)
     if (calls_by_entry_[i] > 0) all.by_name.emplace_back(entry_names()[i], calls_by_entry_[i]);
   return all;
 }
 
-void Runtime::drop_wait(std::uint64_t n) { dropped_wait_ = n; }
+void Runtime::drop_wait(std::uint64_t n) {
+  const Lock lock(mutex);
+  dropped_wait_ = n;
+}
 
 void Runtime::fail_call(std::uint64_t n, int code) {
+  const Lock lock(mutex);
   failed_call_ = n;
   call_error_ = static_cast<cudaError_t>(code);
 }
 
+std::string Runtime::failed_call() const {
+  const Lock lock(mutex);
+  const std::lock_guard names_lock(entry_mutex());
+  return failed_entry_ ? entry_names()[*failed_entry_] : std::string();
+}
+
 void Runtime::fault_operation(std::uint64_t n, int code) {
+  const Lock lock(mutex);
   faulty_operation_ = n;
   operation_error_ = static_cast<cudaError_t>(code);
 }
@@ -190,7 +211,10 @@ ThreadState& Runtime::thread() {
 cudaError_t Runtime::begin_call(const Entry& entry) {
   if (calls_by_entry_.size() <= entry.number) calls_by_entry_.resize(entry.number + 1);
   ++calls_by_entry_[entry.number];
-  if (++counts.calls == failed_call_) return call_error_;
+  if (++counts.calls == failed_call_) {
+    failed_entry_ = entry.number;
+    return call_error_;
+  }
   return devices.empty() ? cudaErrorNoDevice : cudaSuccess;
 }
 

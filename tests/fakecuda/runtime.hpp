@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,7 +53,7 @@ class Runtime final : public ControlInterface {
   /// The only one; made at the first call, never destroyed.
   static Runtime& get();
 
-  std::mutex mutex;
+  mutable std::mutex mutex;
 
   // --- state, guarded by the mutex ---
   Configuration configuration;
@@ -101,6 +102,8 @@ class Runtime final : public ControlInterface {
   void wait(const Moment& moment, const VectorClock& clock, double time, Lock& lock);
   /// Lets some operations run; whether the moment has passed (then the host knows its past).
   bool query(const Moment& moment, const VectorClock& clock, double time, Lock& lock);
+  /// The same of all that a stream has been given so far.
+  bool query(Stream& stream, Lock& lock);
   /// Waits for all streams of a device.
   void synchronize_device(int device, Lock& lock);
   void let_run(Lock& lock) { scheduler_.let_run(lock); }
@@ -120,10 +123,13 @@ class Runtime final : public ControlInterface {
   [[nodiscard]] Counters counters() const override;
   void drop_wait(std::uint64_t n) override;
   void fail_call(std::uint64_t n, int code) override;
+  [[nodiscard]] std::string failed_call() const override;
   void fault_operation(std::uint64_t n, int code) override;
   void release_hangs() override;
   void host_access(const void* address, std::size_t bytes, bool writes) override;
 
+  /// The same, under the lock.
+  [[nodiscard]] std::vector<std::string> list_leaks() const;
   /// Whether this cudaStreamWaitEvent is the one to drop.
   bool wait_dropped() { return ++counts.waits == dropped_wait_; }
 
@@ -151,6 +157,7 @@ class Runtime final : public ControlInterface {
   int waiting_ = 0;
   std::uint64_t generation_ = 0;
   std::uint64_t streams_made_ = 0;
+  std::optional<std::size_t> failed_entry_;  ///< the function that was made to fail
   std::uint64_t dropped_wait_ = 0, failed_call_ = 0, faulty_operation_ = 0;
   cudaError_t call_error_ = cudaSuccess, operation_error_ = cudaSuccess;
   std::vector<std::uint64_t> calls_by_entry_;

@@ -9,11 +9,13 @@
 namespace ringside::tests::fakecuda {
 namespace kernels {
 
+/// Sums wrap: a run with a planted bug adds rubbish.
 __global__ void add(AddParameter p) {
   const std::size_t threads = std::size_t{gridDim.x} * blockDim.x;
   for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < p.elements;
        i += threads)
-    p.destination[i] = p.a[i] + p.b[i];
+    p.destination[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(p.a[i]) +
+                                                 static_cast<std::uint32_t>(p.b[i]));
 }
 
 __global__ void fill(FillParameter p) {
