@@ -268,6 +268,9 @@ TEST_F(CaptureRules, WhatNobodyPromisesIsObserved) {
   }
   observe_during_capture("cudaMemcpy",
                          [&] { return cudaMemcpy(data_, &local, 4, cudaMemcpyHostToDevice); });
+  observe_during_capture("cudaMemcpyPeerAsync within a device", [&] {
+    return cudaMemcpyPeerAsync(data_ + count / 2, 0, data_, 0, sizeof(std::int32_t), a_);
+  });
   observe_during_capture("cudaMemcpyAsync from pageable memory", [&] {
     return cudaMemcpyAsync(data_, &local, 4, cudaMemcpyHostToDevice, a_);
   });

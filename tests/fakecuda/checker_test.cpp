@@ -3,6 +3,7 @@
 /// one touch the same bytes without a path between them.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 #include <vector>
 
@@ -112,8 +113,8 @@ class RandomProgram {
 
   std::mt19937 random_;
   std::int32_t* data_ = nullptr;
-  Stream streams_[3];
-  Event events_[3];
+  std::array<Stream, 3> streams_;
+  std::array<Event, 3> events_;
   Past host_;
   std::vector<Done> done_;
   std::size_t races_ = 0;
