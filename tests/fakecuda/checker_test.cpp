@@ -13,7 +13,7 @@
 namespace ringside::tests::fakecuda {
 namespace {
 
-constexpr std::size_t count = 8;
+constexpr std::size_t count = 16;
 
 /// What is known of the operations before a point: a set of operations.
 using Past = std::vector<bool>;
@@ -56,17 +56,21 @@ class RandomProgram {
     for (int i = 0; i < steps; ++i) {
       Stream& stream = streams_[below(streams_.size())];
       Event& event = events_[below(events_.size())];
-      switch (below(8)) {
+      switch (below(12)) {
         case 0:
+        case 1:
+        case 2:
           EXPECT_EQ(cudaEventRecord(event.handle, stream.handle), cudaSuccess);
           event.past = stream.past;
           break;
-        case 1:
-        case 2:
+        case 3:
+        case 4:
+        case 5:
+        case 6:
           EXPECT_EQ(cudaStreamWaitEvent(stream.handle, event.handle, 0), cudaSuccess);
           join(stream.past, event.past);
           break;
-        case 3:
+        case 7:
           if (below(4) != 0) break;
           EXPECT_EQ(cudaStreamSynchronize(stream.handle), cudaSuccess);
           join(host_, stream.past);
