@@ -105,6 +105,8 @@ inline constexpr auto option_table = std::to_array<OptionDefinition>({
      {},
      0,
      1e9},
+    {"nccl_library", OptionType::text, "libnccl.so.2",
+     "NVIDIA's library, opened when it is asked for: a path, or a name that the loader looks up"},
     {"progress", OptionType::choice, "auto",
      "progress line of long work on standard error; auto: on a terminal only", "auto|always|never"},
 });

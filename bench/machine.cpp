@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "ringside/bench/machine.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <string_view>
 
@@ -73,6 +75,12 @@ std::optional<std::uint64_t> control_group_leaves() {
 }
 
 }  // namespace
+
+std::string utc_now() {
+  return fmt::format(
+      "{:%Y-%m-%dT%H:%M:%S}Z",
+      fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+}
 
 Machine read_machine() {
   Machine machine;

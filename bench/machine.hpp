@@ -24,6 +24,9 @@ struct Machine {
 /// Reads them. Nothing of the environment, no users, addresses or serial numbers.
 [[nodiscard]] Machine read_machine();
 
+/// The date and time of day, UTC, as ISO 8601 has them: "2026-03-01T12:00:00Z".
+[[nodiscard]] std::string utc_now();
+
 /// Bytes that a process can still get: free or reclaimable memory, or what is left of the control
 /// group's limit where that is less; 0 when unknown.
 [[nodiscard]] std::uint64_t available_memory();

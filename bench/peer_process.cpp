@@ -138,7 +138,11 @@ bool PeerProcess::fill(std::string& buffer, int descriptor) {
   return true;
 }
 
-std::string PeerProcess::receive() {
+void PeerProcess::kill() {
+  if (child_ > 0) ::kill(-child_, SIGKILL);
+}
+
+std::string PeerProcess::receive(Seconds limit) {
   const Stopwatch watch;
   bool errors_open = true;
   while (true) {
@@ -147,7 +151,7 @@ std::string PeerProcess::receive() {
       unread_.erase(0, end + 1);
       return line;
     }
-    const Seconds left = limit_ - watch.elapsed();
+    const Seconds left = limit - watch.elapsed();
     pollfd waited[2] = {{.fd = output_, .events = POLLIN, .revents = 0},
                         {.fd = errors_open ? errors_ : -1, .events = POLLIN, .revents = 0}};
     const double milliseconds = std::clamp(left.count() * 1e3 + 1, 0.0, 1e6);
@@ -155,7 +159,7 @@ std::string PeerProcess::receive() {
     if (ready < 0 && errno != EINTR) fail(system_message(errno));
     if (ready == 0 && left.count() <= 0)
       throw Error(ErrorCode::timeout,
-                  fmt::format("{} has not answered within {}", name_, format_duration(limit_)));
+                  fmt::format("{} has not answered within {}", name_, format_duration(limit)));
     if (ready <= 0) continue;
     if (waited[1].revents != 0) errors_open = fill(complaints_, errors_);
     if (waited[0].revents != 0 && !fill(unread_, output_)) {

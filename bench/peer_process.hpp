@@ -25,7 +25,12 @@ class PeerProcess {
   void send(const std::string& line);
   /// The next line. Throws Error: timeout after the limit; failed, with the last thing it wrote to
   /// standard error, when it has ended.
-  [[nodiscard]] std::string receive();
+  [[nodiscard]] std::string receive() { return receive(limit_); }
+  /// The same with another limit.
+  [[nodiscard]] std::string receive(Seconds limit);
+
+  /// For one that no longer answers: the destructor will not wait for it to end by itself.
+  void kill();
 
  private:
   bool fill(std::string& buffer, int descriptor);

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "ringside/bench/sweep.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 
 #include "ringside/base/error.hpp"
@@ -20,12 +18,6 @@
 
 namespace ringside::bench {
 namespace {
-
-std::string utc_now() {
-  return fmt::format(
-      "{:%Y-%m-%dT%H:%M:%S}Z",
-      fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
-}
 
 /// Those that may change what is measured.
 std::vector<std::pair<std::string, std::string>> changed_options() {

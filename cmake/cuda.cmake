@@ -39,19 +39,29 @@ enable_language(CUDA)
 find_package(CUDAToolkit REQUIRED)
 if(ringside_choose_architectures)
   # Turing to Blackwell; sm_100 and sm_120 appeared in CUDA 12.8.
-  set(CMAKE_CUDA_ARCHITECTURES 75 80 90)
+  # Code for each, which also runs on later minor versions; intermediate code once, for what follows.
+  set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real)
   if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.8)
-    list(APPEND CMAKE_CUDA_ARCHITECTURES 100 120)
+    list(APPEND CMAKE_CUDA_ARCHITECTURES 90-real 100-real 120)
+  else()
+    list(APPEND CMAKE_CUDA_ARCHITECTURES 90)
   endif()
 endif()
 
 add_library(ringside_cuda_flags INTERFACE)
 target_include_directories(ringside_cuda_flags INTERFACE ${PROJECT_BINARY_DIR}/include)
-# -std: CMake 3.25 does not know that nvcc has C++20.
+# -std: CMake 3.25 does not know that nvcc has C++20, and would add its default to a target without
+# extensions.
+set(CMAKE_CUDA_EXTENSIONS ON)
 # -fmad=false and -ffp-contract=off: host and device give the same bits.
 target_compile_options(ringside_cuda_flags INTERFACE
-  $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 -fmad=false --expt-relaxed-constexpr -Xptxas=-warn-spills
+  $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 -fmad=false --expt-relaxed-constexpr
+    -Xptxas=-warn-spills,-warn-lmem-usage -Wdefault-stream-launch
     -Xcompiler=-ffp-contract=off,-Wall,-Wextra>)
+if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.4)
+  # tools/check_cubins.py reads the device code.
+  target_compile_options(ringside_cuda_flags INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:--no-compress>)
+endif()
 if(RINGSIDE_WERROR)
   target_compile_options(ringside_cuda_flags INTERFACE
     "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Werror all-warnings>")

@@ -18,6 +18,12 @@ foreach(header ringside.hpp ringside.h ringside_algorithm.h)
   endif()
 endforeach()
 
+# A static library leaves the linking of the CUDA runtime to whoever links it.
+get_target_property(library_type ringside TYPE)
+set(RINGSIDE_LINKS_CUDA OFF)
+if(RINGSIDE_HAVE_CUDA AND library_type STREQUAL "STATIC_LIBRARY")
+  set(RINGSIDE_LINKS_CUDA ON)
+endif()
 install(EXPORT RingsideTargets NAMESPACE Ringside:: DESTINATION ${package_folder})
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/RingsideConfig.cmake.in
                               ${PROJECT_BINARY_DIR}/RingsideConfig.cmake

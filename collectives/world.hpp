@@ -22,8 +22,11 @@ class World {
   /// without CUDA, and Error(invalid_argument) for a GPU that does not exist.
   [[nodiscard]] static World cuda(const std::vector<int>& devices);
 
-  /// The same with NCCL's collectives, to compare with; its library is opened now. Throws
-  /// Error(unsupported) if it is not there, is too old, or finds no usable GPU.
+  /// The same with NCCL's collectives, to compare with; its library is opened now. Values, and the
+  /// order of additions, are NCCL's; calls that name an algorithm of ours, and buffers that are not
+  /// aligned to their elements, are refused. Throws Error(unsupported) if NCCL is not there, is too
+  /// old, finds no usable GPU, or takes one rank a GPU and is given more; Error(device) if it fails
+  /// to start otherwise.
   [[nodiscard]] static World nccl(const std::vector<int>& devices);
 
   World(World&&) noexcept;

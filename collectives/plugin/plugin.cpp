@@ -13,6 +13,7 @@
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/options.hpp"
+#include "ringside/base/shared_library.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/collectives/algorithm.hpp"
 #include "ringside/collectives/plugin/foreign_algorithm.hpp"
@@ -36,13 +37,6 @@ Loaded& loaded() {
   return instance;
 }
 
-std::string last_dl_error(const std::string& path) {
-  const char* text = dlerror();  // NOLINT(concurrency-mt-unsafe): of this thread in glibc
-  std::string words = text != nullptr ? text : "unknown error";
-  if (words.starts_with(path + ": ")) words.erase(0, path.size() + 2);
-  return words;
-}
-
 void* open_library(const PluginFile& file) {
   std::error_code error;
   const fs::path path = file.path.empty() ? fs::path() : fs::absolute(file.path, error);
@@ -50,7 +44,7 @@ void* open_library(const PluginFile& file) {
   if (error || path.empty() || !fs::is_regular_file(path, error))
     throw Error(ErrorCode::io, file.words(error ? to_lower(error.message()) : "it is no file"));
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) throw Error(ErrorCode::io, file.words(last_dl_error(path)));
+  if (handle == nullptr) throw Error(ErrorCode::io, file.words(last_library_error(path)));
   return handle;
 }
 

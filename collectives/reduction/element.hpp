@@ -247,6 +247,24 @@ using Accumulator = typename Element<T>::Accumulator;
 template <class A>
 using Wrapping = std::conditional_t<sizeof(A) == 8, std::uint64_t, std::uint32_t>;
 
+/// Signed integers add and multiply as unsigned ones do.
+template <class T>
+struct ModularOf {
+  using type = T;
+};
+template <>
+struct ModularOf<std::int8_t> {
+  using type = std::uint8_t;
+};
+template <>
+struct ModularOf<std::int32_t> {
+  using type = std::uint32_t;
+};
+template <>
+struct ModularOf<std::int64_t> {
+  using type = std::uint64_t;
+};
+
 struct Sum {
   template <class A>
   [[nodiscard]] RINGSIDE_HD static constexpr A combine(A a, A b) {

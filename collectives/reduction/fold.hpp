@@ -91,6 +91,9 @@ class FoldKernel {
     if (elements != 0) resolved_.run(resolved_, sources, destinations, elements, 0);
   }
 
+  /// The shape, checked and brought to one form (for kernels elsewhere than on the host).
+  [[nodiscard]] const ResolvedFold& resolved() const { return resolved_; }
+
  private:
   ResolvedFold resolved_;
 };

@@ -138,24 +138,6 @@ void fold_or_stream(const ResolvedFold& resolved, const std::byte* const* source
 
 // ---- From run-time to compile-time types --------------------------------------------------------
 
-/// Signed integers add and multiply as unsigned ones do.
-template <class T>
-struct ModularOf {
-  using type = T;
-};
-template <>
-struct ModularOf<std::int8_t> {
-  using type = std::uint8_t;
-};
-template <>
-struct ModularOf<std::int32_t> {
-  using type = std::uint32_t;
-};
-template <>
-struct ModularOf<std::int64_t> {
-  using type = std::uint64_t;
-};
-
 /// The numbers of sources that the algorithms of small groups fold at once get passes of their own.
 constexpr bool has_fixed_pass(std::size_t k) { return k == 2 || k == 3 || k == 4 || k == 8; }
 constexpr std::size_t most_fixed = 8;

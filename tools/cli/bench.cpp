@@ -25,6 +25,7 @@
 #include "ringside/bench/bench.hpp"
 #include "ringside/bench/competitors.hpp"
 #include "ringside/bench/interruption.hpp"
+#include "ringside/bench/preflight/worker.hpp"
 #include "ringside/collectives/spec.hpp"
 #include "ringside/tools/cli/bench_modes.hpp"
 #include "ringside/tools/cli/commands.hpp"
@@ -46,6 +47,8 @@ struct Arguments {
   std::string format, output, backend = "host", compare;
   std::string tune, tune_time = "5m", against;
   bool summary = false, exact_counts = false, spread = false, regret = false;
+  bool preflight = false, quick = false, preflight_worker = false;
+  std::string preflight_time = "60s";
 };
 
 /// Of a run that is to be compared: with fewer, few rows are told from their noise.
@@ -53,11 +56,12 @@ constexpr int spread_rounds = 12;
 
 /// The long names of all options.
 constexpr auto option_names = std::to_array<std::string_view>(
-    {"collective", "algorithm", "ranks",   "threads",      "ngpus",   "root",       "begin",
-     "end",        "factor",    "step",    "exact-counts", "buffers", "iterations", "time",
-     "rounds",     "warmup",    "check",   "op",           "type",    "placement",  "pin",
-     "timeout",    "backend",   "compare", "against",      "spread",  "tune",       "tune-time",
-     "regret",     "format",    "summary", "output"});
+    {"collective", "algorithm", "ranks",     "threads",        "ngpus",        "root",
+     "begin",      "end",       "factor",    "step",           "exact-counts", "buffers",
+     "iterations", "time",      "rounds",    "warmup",         "check",        "op",
+     "type",       "placement", "pin",       "timeout",        "backend",      "compare",
+     "against",    "spread",    "tune",      "tune-time",      "regret",       "format",
+     "summary",    "output",    "preflight", "preflight-time", "quick"});
 
 /// Whether the command line has an option, by its long name without dashes.
 using Given = std::function<bool(std::string_view name)>;
@@ -284,6 +288,21 @@ bench::TuneRequest read_tune_request(const Arguments& arguments, const BenchRequ
   return tune;
 }
 
+bench::preflight::Request read_preflight_request(const Arguments& arguments) {
+  bench::preflight::Request request;
+  request.total = read_duration("--preflight-time", arguments.preflight_time);
+  if (!arguments.timeout.empty()) request.step = read_duration("--timeout", arguments.timeout);
+  request.quick = arguments.quick;
+  return request;
+}
+
+/// Whether a mode's report is to be JSON, of the two forms that it has.
+bool wants_json(const Arguments& arguments) {
+  if (!arguments.format.empty() && arguments.format != "text" && arguments.format != "json")
+    reject("--format", "text or json", arguments.format);
+  return arguments.format == "json";
+}
+
 /// The modes that are no sweep with rows. Returns the exit code, or nothing for a sweep.
 std::optional<int> run_mode(const Arguments& arguments, const BenchRequest& request,
                             const Given& given) {
@@ -303,19 +322,23 @@ std::optional<int> run_mode(const Arguments& arguments, const BenchRequest& requ
     run_regret(judged, to);
     return 0;
   }
+  if (arguments.preflight) {
+    const bool json = wants_json(arguments);
+    if (to != "-") check_writable(to);
+    return run_preflight(read_preflight_request(arguments), json, to);
+  }
   if (!compares) return std::nullopt;
-  if (!arguments.format.empty() && arguments.format != "text" && arguments.format != "json")
-    reject("--format", "text or json", arguments.format);
+  const bool json = wants_json(arguments);
   if (to != "-") check_writable(to);
   return run_comparison({.old_run = arguments.compare,
                          .new_run = arguments.against,
                          .timeout = request.timeout,
-                         .json = arguments.format == "json",
+                         .json = json,
                          .output = to});
 }
 
-/// What has no meaning beside --tune, --regret or --compare OLD.json is refused: it would be
-/// ignored.
+/// What has no meaning beside --tune, --regret, --preflight or --compare OLD.json is refused: it
+/// would be ignored.
 void check_mode(const Arguments& arguments, const Given& given) {
   struct Mode {
     const char* name;
@@ -335,6 +358,9 @@ void check_mode(const Arguments& arguments, const Given& given) {
       {"--compare FILE",
        is_run_file(arguments.compare),
        {"compare", "against", "timeout", "format", "output", "backend"}},
+      {"--preflight",
+       arguments.preflight,
+       {"preflight", "preflight-time", "quick", "timeout", "format", "output"}},
   };
   for (const auto& mode : modes) {
     if (!mode.asked) continue;
@@ -345,9 +371,13 @@ void check_mode(const Arguments& arguments, const Given& given) {
   }
   if (given("tune-time") && arguments.tune.empty())
     throw Error(ErrorCode::bad_input, "--tune-time: needs --tune");
+  for (const std::string_view name : {"preflight-time", "quick"})
+    if (given(name) && !arguments.preflight)
+      throw Error(ErrorCode::bad_input, fmt::format("--{}: needs --preflight", name));
 }
 
 int run(const Arguments& arguments, bool factor_given, const Given& given) {
+  if (arguments.preflight_worker) return bench::preflight::run_worker();
   for (const auto& [name, value] :
        {std::pair{"compare", &arguments.compare}, std::pair{"against", &arguments.against},
         std::pair{"output", &arguments.output}, std::pair{"tune", &arguments.tune}})
@@ -422,7 +452,10 @@ void add_options(CLI::App& command, Arguments& a) {
       "float8_e5m2 (f8e5m2), int8, ..., or all");
   add("--placement", a.placement, "both|in|out", "In place, out of place (default: both)");
   add("--pin", a.pin, "yes|no", "Keep every rank on one core, rank mod cores (default: yes)");
-  add("--timeout", a.timeout, "TIME", "Longest wait for a rank (default: the option timeout)");
+  add("--timeout", a.timeout, "TIME",
+      "Longest wait for a rank (default: the option timeout); with --preflight for a step "
+      "(default: "
+      "5s)");
   add("--backend", a.backend, "NAME", "What runs the plans (default and so far only: host)");
   add("--compare", a.compare, "NAME[,NAME...]|OLD.json",
       fmt::format(
@@ -442,9 +475,21 @@ void add_options(CLI::App& command, Arguments& a) {
       "About how long that takes in all (default: 5m; too little is refused)");
   command.add_flag("--regret", a.regret,
                    "Measure auto against the fastest algorithm at every size");
+  command
+      .add_flag(
+          "--preflight", a.preflight,
+          "Is every path between this machine's GPUs right, and how fast: verified copies "
+          "between all pairs, by copies and kernels, with P2P and without; many at once; to and "
+          "from the host. Exit code 1 for a finding")
+      ->disable_flag_override();
+  add("--preflight-time", a.preflight_time, "TIME",
+      "At most how long that takes in all (default: 60s)");
+  command.add_flag("--quick", a.quick, "Preflight with less to measure")->disable_flag_override();
+  command.add_flag("--preflight-worker", a.preflight_worker)
+      ->group("");  // how --preflight calls itself
   add("--format", a.format, "WORD",
       "text (nccl-tests' rows; default), table (default with --summary), json (default with "
-      "--spread), csv; with --compare OLD.json text or json");
+      "--spread), csv; with --compare OLD.json and --preflight text or json");
   command
       .add_flag("--summary", a.summary,
                 "End with a paragraph: which algorithm won where, by how much, and why")

@@ -4,12 +4,16 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <filesystem>
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/file.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/bench/json_report.hpp"
 #include "ringside/bench/passes.hpp"
+#include "ringside/bench/preflight/json.hpp"
+#include "ringside/bench/preflight/run.hpp"
+#include "ringside/bench/preflight/text.hpp"
 #include "ringside/bench/progress.hpp"
 #include "ringside/bench/regret.hpp"
 #include "ringside/bench/run_comparison.hpp"
@@ -79,6 +83,20 @@ int run_comparison(const ComparisonRequest& request) {
                                  : bench::comparison_text(old_run, new_run, comparison);
   write_text(request.output, text);
   return comparison.right() && !comparison.slower() ? 0 : 1;
+}
+
+int run_preflight(const bench::preflight::Request& request, bool json, const std::string& output) {
+  namespace preflight = bench::preflight;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe").string();
+  bench::Progress progress;
+  const auto report =
+      preflight::run_preflight(request, {self, "bench", "--preflight-worker"},
+                               [&](std::size_t done, std::size_t total, const std::string& what) {
+                                 progress.show(done, total, what);
+                               });
+  progress.erase();
+  write_text(output, json ? preflight::json_of(report) : preflight::text_of(report));
+  return preflight::findings_of(report).empty() ? 0 : 1;
 }
 
 }  // namespace ringside::cli

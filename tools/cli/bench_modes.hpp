@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /// What `ringside bench` does besides sweeps: making a tuning table, judging `auto`, comparing
-/// runs.
+/// runs, checking a machine's GPU-to-GPU paths.
 #pragma once
 
 #include <optional>
 #include <string>
 
+#include "ringside/bench/preflight/schedule.hpp"
 #include "ringside/bench/request.hpp"
 #include "ringside/bench/tune.hpp"
 
@@ -26,5 +27,9 @@ struct ComparisonRequest {
 
 /// Writes what differs. Returns the exit code: 1 if something is slower or a result was wrong.
 int run_comparison(const ComparisonRequest& request);
+
+/// Checks and measures the paths between the GPUs, by another process of this program, and writes
+/// the report. Returns the exit code: 1 for a finding.
+int run_preflight(const bench::preflight::Request& request, bool json, const std::string& output);
 
 }  // namespace ringside::cli

@@ -16,15 +16,22 @@ namespace {
 
 using State = Envelope::State;
 
-/// Both ends say the same.
-Error mismatch(int from, int to, std::size_t sent, ElementType sent_type, std::size_t expected,
-               ElementType expected_type) {
+}  // namespace
+
+Error message_mismatch(int from, int to, std::size_t sent, ElementType sent_type,
+                       std::size_t expected, ElementType expected_type) {
   return Error(ErrorCode::mismatch,
                fmt::format("rank {} sent {} {} to rank {}, which expected {} {}", from, sent,
                            to_string(sent_type), to, expected, to_string(expected_type)));
 }
 
-}  // namespace
+std::string describe_missing(const Message& message, int rank) {
+  return message.direction == Message::Direction::send
+             ? fmt::format("rank {} has not received the {} {} that rank {} sent", message.peer,
+                           message.elements, to_string(message.type), rank)
+             : fmt::format("rank {} has not sent the {} {} that rank {} expects", message.peer,
+                           message.elements, to_string(message.type), rank);
+}
 
 void Messages::add(const Message& message, Seconds limit, Over over) {
   if (auto error = exception_of([&] { shared_.failure().throw_if_set(rank_); }))
@@ -116,11 +123,11 @@ bool Messages::advance_send(Transfer& transfer) {
       transfer.over(exception_of([&] { shared_.failure().throw_cause(rank_); }));
       return true;
     case State::mismatched:
-      transfer.over(
-          std::make_exception_ptr(mismatch(rank_, peer, envelope.elements, envelope.type,
-                                           envelope.expected_elements, envelope.expected_type)
-                                      .at_rank(rank_)
-                                      .with_peer(peer)));
+      transfer.over(std::make_exception_ptr(
+          message_mismatch(rank_, peer, envelope.elements, envelope.type,
+                           envelope.expected_elements, envelope.expected_type)
+              .at_rank(rank_)
+              .with_peer(peer)));
       return true;
   }
   return false;
@@ -129,10 +136,11 @@ bool Messages::advance_send(Transfer& transfer) {
 void Messages::receive(Transfer& transfer, Envelope& envelope) {
   const Message& message = transfer.message;
   if (envelope.elements != message.elements || envelope.type != message.type) {
-    auto error = std::make_exception_ptr(mismatch(message.peer, rank_, envelope.elements,
-                                                  envelope.type, message.elements, message.type)
-                                             .at_rank(rank_)
-                                             .with_peer(message.peer));
+    auto error =
+        std::make_exception_ptr(message_mismatch(message.peer, rank_, envelope.elements,
+                                                 envelope.type, message.elements, message.type)
+                                    .at_rank(rank_)
+                                    .with_peer(message.peer));
     envelope.expected_elements = message.elements;
     envelope.expected_type = message.type;
     envelope.state.store(State::mismatched, std::memory_order_release);
@@ -175,7 +183,7 @@ void Messages::fail_gone(const Transfer& transfer) {
 }
 
 void Messages::fail(const Transfer& transfer, const std::string& why) {
-  shared_.failure().set(Error(ErrorCode::timeout, describe(transfer) + why)
+  shared_.failure().set(Error(ErrorCode::timeout, describe_missing(transfer.message, rank_) + why)
                             .at_rank(rank_)
                             .with_peer(transfer.message.peer));
 }
@@ -197,15 +205,6 @@ void Messages::give_up(Transfer& transfer) {
       [&] { return transfer.envelope.state.load(std::memory_order_acquire) != State::taken; },
       patient, never);
   advance_send(transfer);
-}
-
-std::string Messages::describe(const Transfer& transfer) const {
-  const Message& message = transfer.message;
-  return transfer.sends()
-             ? fmt::format("rank {} has not received the {} {} that rank {} sent", message.peer,
-                           message.elements, to_string(message.type), rank_)
-             : fmt::format("rank {} has not sent the {} {} that rank {} expects", message.peer,
-                           message.elements, to_string(message.type), rank_);
 }
 
 }  // namespace ringside::host

@@ -19,6 +19,14 @@
 
 namespace ringside::host {
 
+/// The error of both ends of a message that do not agree.
+[[nodiscard]] Error message_mismatch(int from, int to, std::size_t sent, ElementType sent_type,
+                                     std::size_t expected, ElementType expected_type);
+
+/// What one end, of `rank`, waits for in vain: "rank 1 has not sent the 3 int32 that rank 0
+/// expects".
+[[nodiscard]] std::string describe_missing(const Message& message, int rank);
+
 /// Used by one thread at a time. All messages go on side by side; those of a pair of ranks keep
 /// their order.
 class Messages {
@@ -78,8 +86,6 @@ class Messages {
   /// Ends all messages with the communicator's cause, once nobody is copying from a buffer.
   void give_up();
   void give_up(Transfer& transfer);
-
-  [[nodiscard]] std::string describe(const Transfer& transfer) const;
 
   Shared& shared_;
   int rank_;

@@ -12,39 +12,14 @@
 #include "ringside/base/error.hpp"
 #include "ringside/collectives/reduction/kernels.hpp"
 #include "samples.hpp"
+#include "variants.hpp"
 
 namespace ringside {
 namespace {
 
-/// An operator with the marks that change what it does.
-struct Variant {
-  const char* name;
-  ReduceOp op;
-  std::uint64_t raw_mask = 0;
-  bool all_raw = false;
-  bool completes = false;
-  int ranks = 1;
-};
-
-const std::vector<Variant>& variants() {
-  static const std::vector<Variant> all = {
-      {.name = "sum", .op = ReduceOp::sum},
-      {.name = "prod", .op = ReduceOp::prod},
-      {.name = "max", .op = ReduceOp::max},
-      {.name = "min", .op = ReduceOp::min},
-      {.name = "avg", .op = ReduceOp::avg, .ranks = 5},
-      {.name = "avg, completing", .op = ReduceOp::avg, .completes = true, .ranks = 7},
-      {.name = "avg of one, completing", .op = ReduceOp::avg, .completes = true, .ranks = 1},
-      {.name = "avg of many", .op = ReduceOp::avg, .completes = true, .ranks = 256},
-      {.name = "premul_sum, nothing raw", .op = ReduceOp::premul_sum},
-      {.name = "premul_sum, some raw", .op = ReduceOp::premul_sum, .raw_mask = 0x12d7a},
-      {.name = "premul_sum, all raw", .op = ReduceOp::premul_sum, .all_raw = true},
-  };
-  return all;
-}
-
-/// Which destinations are sources.
-enum class Aliasing { none, first, all, last };
+using testing::Aliasing;
+using testing::Variant;
+using testing::variants;
 
 struct Shape {
   ElementType type;
@@ -142,11 +117,6 @@ std::string describe(const Shape& shape, const Variant& variant, std::string_vie
          (streaming ? " streaming" : "");
 }
 
-bool is_copy(const Shape& shape, const Variant& variant) {
-  return shape.k == 1 && (variant.raw_mask & 1U) == 0 && !variant.all_raw &&
-         !(variant.completes && variant.ranks > 1);
-}
-
 /// All builds, all variants; returns how many folds were compared.
 std::size_t expect_reference(const Shape& shape, bool streaming) {
   const Arena arena(shape);
@@ -157,7 +127,7 @@ std::size_t expect_reference(const Shape& shape, bool streaming) {
     for (std::string_view isa : available_fold_isas()) {
       const auto got =
           arena.after(variant, streaming, [isa](const Fold& fold) { fold_with(isa, fold); });
-      EXPECT_TRUE(arena.same(expected, got, is_copy(shape, variant)))
+      EXPECT_TRUE(arena.same(expected, got, is_copy(variant, shape.k)))
           << describe(shape, variant, isa, streaming);
       ++compared;
     }
