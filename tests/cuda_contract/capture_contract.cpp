@@ -147,7 +147,7 @@ TEST_F(GraphContract, CopiesAndHostFunctionsAreCapturedToo) {
   fill(data, 8, count, s);
   EXPECT_EQ(cudaMemcpyAsync(other, data, count * sizeof(std::int32_t), cudaMemcpyDeviceToDevice, s),
             cudaSuccess);
-  EXPECT_EQ(cudaMemcpyPeerAsync(data, 0, other, 0, sizeof(std::int32_t), s), cudaSuccess);
+  EXPECT_EQ(cudaMemcpyAsync(data, other, sizeof(std::int32_t), cudaMemcpyDefault, s), cudaSuccess);
   EXPECT_EQ(cudaLaunchHostFunc(
                 s, [](void* counter) { ++*static_cast<int*>(counter); }, &calls),
             cudaSuccess);

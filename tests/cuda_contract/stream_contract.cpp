@@ -180,6 +180,7 @@ TEST_F(StreamContract, ImpossibleGridsAreRefusedAndDoNoHarm) {
 }
 
 TEST_F(StreamContract, AFunctionThatIsNoKernelIsRefused) {
+  if (!on_double()) return;  // a runtime may take the address for a cudaKernel_t and follow it
   int parameter = 0;
   void* arguments[] = {&parameter};
   const void* no_kernel = &parameter;

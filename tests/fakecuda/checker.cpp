@@ -4,9 +4,11 @@
 
 #include <cxxabi.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <sstream>
+#include <utility>
 
 namespace ringside::tests::fakecuda {
 namespace {
@@ -81,54 +83,68 @@ void Checker::report(Report report) {
   if (reports_.size() < most_reports) reports_.push_back(std::move(report));
 }
 
-void Checker::compare(Allocation& allocation, const AccessRecord& now, const VectorClock& clock,
-                      ReportKind kind) {
-  auto& history = allocation.history;
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < history.size(); ++i) {
+void Checker::prune(History& history) {
+  if (history.pruned_at == host_version_) return;
+  history.pruned_at = host_version_;
+  for (std::size_t i = 0; i < history.size();) {
+    // What the host knows of is before everything to come; a failed device does nothing.
+    const bool over = history[i].index <= host_clock_[history[i].lane];
+    if (over || failed_.contains(history.actor(i).device))
+      history.remove(i);
+    else
+      ++i;
+  }
+}
+
+void Checker::compare(Allocation& allocation, const AccessRecord& now, const Actor& actor,
+                      const VectorClock& clock, ReportKind kind) {
+  History& history = allocation.history;
+  prune(history);
+  for (std::size_t i = 0; i < history.size();) {
     AccessRecord& past = history[i];
-    if (past.index <= host_clock_[past.lane]) continue;  // before everything to come
-    if (failed_.contains(past.actor.device)) continue;
-    bool covered = false;
-    if (past.begin < now.end && now.begin < past.end && (past.writes || now.writes)) {
-      if (past.index <= clock[past.lane]) {
-        covered = now.writes;
-      } else if (reported_.emplace(past.actor.issue, now.actor.issue).second &&
-                 reports_.size() < most_reports) {
-        Report found;
-        found.kind = kind;
-        found.earlier = describe(past.actor, past.begin, past.end, past.writes);
-        found.later = describe(now.actor, now.begin, now.end, now.writes);
-        const auto begin = std::max(past.begin, now.begin), end = std::min(past.end, now.end);
-        found.text = describe(found.later) + (now.writes ? " writes " : " reads ") +
-                     location(allocation, begin, end) + ", which " + describe(found.earlier) +
-                     (past.writes ? " writes" : " reads") + "; nothing orders them";
-        reports_.push_back(std::move(found));
+    const bool ordered = past.touches(now) && past.index <= clock[past.lane];
+    if (past.touches(now) && !ordered && (past.writes || now.writes))
+      report_pair(allocation, past, history.actor(i), now, actor, kind);
+    // Whoever is ordered after `now` is ordered after what `now` is ordered after. A reader tells
+    // nothing about who else reads what was written, so a write stays until it is overwritten.
+    if (ordered && (now.writes || !past.writes)) {
+      if (now.begin <= past.begin && past.end <= now.end) {
+        history.remove(i);
+        continue;
       }
-    } else if (!past.writes && !now.writes) {
-      covered = past.index <= clock[past.lane];
-    }
-    // Whoever is ordered after `now` is ordered after what `now` is ordered after.
-    if (covered) {
-      if (now.begin <= past.begin && past.end <= now.end) continue;
-      if (now.begin <= past.begin && now.end > past.begin)
+      if (now.begin <= past.begin)
         past.begin = now.end;
-      else if (past.end <= now.end && now.begin < past.end)
+      else if (past.end <= now.end)
         past.end = now.begin;
     }
-    if (kept != i) history[kept] = past;
-    ++kept;
+    ++i;
   }
-  history.resize(kept);
+}
+
+void Checker::report_pair(const Allocation& allocation, const AccessRecord& past,
+                          const Actor& past_actor, const AccessRecord& now, const Actor& actor,
+                          ReportKind kind) {
+  if (!reported_.emplace(past_actor.issue, actor.issue).second) return;
+  if (reports_.size() >= most_reports) return;
+  Report found;
+  found.kind = kind;
+  found.earlier = describe(past_actor, past.begin, past.end, past.writes);
+  found.later = describe(actor, now.begin, now.end, now.writes);
+  const auto begin = std::max(past.begin, now.begin), end = std::min(past.end, now.end);
+  found.text = describe(found.later) + (now.writes ? " writes " : " reads ") +
+               location(allocation, begin, end) + ", which " + describe(found.earlier) +
+               (past.writes ? " writes" : " reads") + "; nothing orders them";
+  reports_.push_back(std::move(found));
 }
 
 void Checker::access(Allocation& allocation, const Access& access, const Actor& actor,
                      std::size_t lane, std::uint32_t index, const VectorClock& clock) {
   if (!enabled_ || access.bytes == 0) return;
   const auto begin = reinterpret_cast<std::uintptr_t>(access.address);
-  const AccessRecord now{begin, begin + access.bytes, access.writes, index, lane, actor};
-  compare(allocation, now, clock, ReportKind::race);
-  allocation.history.push_back(now);
+  const AccessRecord now{begin, begin + access.bytes, static_cast<std::uint32_t>(lane), index,
+                         access.writes};
+  compare(allocation, now, actor, clock, ReportKind::race);
+  allocation.history.add(now, actor);
 }
 
 void Checker::host_access(Allocation& allocation, const Access& access, const char* kind) {
@@ -137,20 +153,16 @@ void Checker::host_access(Allocation& allocation, const Access& access, const ch
   Actor actor;
   actor.kind = kind;
   // All that is issued later is ordered after it, so no record is kept.
-  compare(allocation, {begin, begin + access.bytes, access.writes, 0, host_lane, actor},
+  compare(allocation, {begin, begin + access.bytes, host_lane, 0, access.writes}, actor,
           host_clock_, ReportKind::race);
 }
 
-bool Checker::release(Allocation& allocation, const char* kind) {
-  bool pending = false;
-  for (const AccessRecord& past : allocation.history)
-    pending |= past.index > host_clock_[past.lane];
-  if (!enabled_ || !pending) return pending;
+void Checker::release(Allocation& allocation, const char* kind) {
+  if (!enabled_) return;
   Actor actor;
   actor.kind = kind;
-  compare(allocation, {allocation.begin(), allocation.end(), true, 0, host_lane, actor},
+  compare(allocation, {allocation.begin(), allocation.end(), host_lane, 0, true}, actor,
           host_clock_, ReportKind::pending_free);
-  return true;
 }
 
 }  // namespace ringside::tests::fakecuda

@@ -24,7 +24,7 @@ class Checker {
 
   // What the host knows: all that any of its threads synchronised with.
   /// Place of the host in vector clocks.
-  static constexpr std::size_t host_lane = 0;
+  static constexpr std::uint32_t host_lane = 0;
   void host_learns(const VectorClock& clock) {
     if (host_clock_.join(clock)) ++host_version_;
   }
@@ -36,11 +36,14 @@ class Checker {
               std::uint32_t index, const VectorClock& clock);
   /// The host touches memory now.
   void host_access(Allocation& allocation, const Access& access, const char* kind);
-  /// Memory is about to be released. Returns whether something may still touch it.
-  bool release(Allocation& allocation, const char* kind);
+  /// Memory is about to be released: reports what may still touch it.
+  void release(Allocation& allocation, const char* kind);
 
   /// Nothing runs there any more, so nothing of it is reported, until it is reset.
-  void device_failed(int device) { failed_.insert(device); }
+  void device_failed(int device) {
+    failed_.insert(device);
+    ++host_version_;  // histories are looked through anew
+  }
   void device_reset(int device) { failed_.erase(device); }
 
   void report(Report report);
@@ -50,8 +53,11 @@ class Checker {
   [[nodiscard]] std::vector<Report> unclaimed() const;
 
  private:
-  void compare(Allocation& allocation, const AccessRecord& now, const VectorClock& clock,
-               ReportKind kind);
+  void prune(History& history);
+  void compare(Allocation& allocation, const AccessRecord& now, const Actor& actor,
+               const VectorClock& clock, ReportKind kind);
+  void report_pair(const Allocation& allocation, const AccessRecord& past, const Actor& past_actor,
+                   const AccessRecord& now, const Actor& actor, ReportKind kind);
 
   bool enabled_ = true;
   VectorClock host_clock_;

@@ -26,13 +26,39 @@ struct Actor {
   std::uint64_t issue = 0;
 };
 
-/// A past access. It is over when `lane` has come to `index`.
+/// Bytes touched by an operation that is over when lane number `lane` has come to `index`.
 struct AccessRecord {
   std::uintptr_t begin, end;
+  std::uint32_t lane, index;
   bool writes;
-  std::uint32_t index;
-  std::size_t lane;
-  Actor actor;
+  [[nodiscard]] bool touches(const AccessRecord& other) const {
+    return begin < other.end && other.begin < end;
+  }
+};
+
+/// Past accesses in no order, and who made them; apart, as few are ever described.
+class History {
+ public:
+  void add(const AccessRecord& record, const Actor& actor) {
+    records_.push_back(record);
+    actors_.push_back(actor);
+  }
+  /// The last one takes its place.
+  void remove(std::size_t i) {
+    records_[i] = records_.back();
+    actors_[i] = actors_.back();
+    records_.pop_back();
+    actors_.pop_back();
+  }
+  [[nodiscard]] std::size_t size() const { return records_.size(); }
+  [[nodiscard]] AccessRecord& operator[](std::size_t i) { return records_[i]; }
+  [[nodiscard]] const Actor& actor(std::size_t i) const { return actors_[i]; }
+
+  std::uint64_t pruned_at = 0;  ///< what the host knew when it was looked through last
+
+ private:
+  std::vector<AccessRecord> records_;
+  std::vector<Actor> actors_;
 };
 
 struct Allocation {
@@ -41,7 +67,7 @@ struct Allocation {
   MemoryKind kind = MemoryKind::device;
   int device = host;  ///< owner; of pinned memory: whose context made it
   unsigned flags = 0;
-  std::vector<AccessRecord> history;
+  History history;
 
   [[nodiscard]] std::uintptr_t begin() const { return reinterpret_cast<std::uintptr_t>(base); }
   [[nodiscard]] std::uintptr_t end() const { return begin() + bytes; }
