@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "ringside/bench/algorithm_subject.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 
-#include "ringside/bench/timed_call.hpp"
 #include "ringside/bench/volume.hpp"
 #include "ringside/collectives/algorithm.hpp"
 #include "ringside/collectives/cost.hpp"
@@ -96,7 +97,11 @@ AlgorithmSubject::AlgorithmSubject(Stage& stage, const std::string& spec, Call c
 Series AlgorithmSubject::describe() const {
   const Request request = stage_.request(Placement::out_of_place);
   Series series;
-  series.label = request.collective == Collective::barrier ? std::string(entry_label) : spec_;
+  const auto& mode = stage_.mode();
+  series.spec = request.collective == Collective::barrier ? std::string(entry_label) : spec_;
+  series.label = mode.label.empty() ? series.spec : fmt::format("{} [{}]", series.spec, mode.label);
+  series.issue = mode.issue;
+  series.copies = mode.copies;
   series.collective = request.collective;
   series.root = request.root;
   series.ranks = request.ranks;
@@ -139,10 +144,27 @@ void AlgorithmSubject::invoke(Communicator& communicator, const Arguments& argum
     communicator.submit(arguments, options);
 }
 
+Stage::CheckedCall AlgorithmSubject::checked_call(Communicator& communicator, const Cell& cell,
+                                                  const CallShape& shape) const {
+  Stage::CheckedCall checked{.placement = cell.placement,
+                             .shape = shape,
+                             .element_bytes = size_of(cell.type),
+                             .write = {},
+                             .call = {},
+                             .read = {}};
+  checked.call = [&communicator, &cell, this](const Stage::Memory& memory,
+                                              const CallOptions& options) {
+    const std::size_t count = cell.count;
+    invoke(
+        communicator,
+        {cell.collective, memory.input, memory.output, {&count, 1}, cell.type, cell.op, cell.root},
+        options);
+  };
+  return checked;
+}
+
 BlockTimes AlgorithmSubject::time(const Cell& cell, const Block& block) {
-  return time_on(stage_, cell, block, call_options(),
-                 [](Communicator& communicator, const Arguments& arguments,
-                    const CallOptions& options) { communicator.submit(arguments, options); });
+  return stage_.time(cell, block, call_options());
 }
 
 std::optional<CheckOutcome> AlgorithmSubject::check(const Cell& cell) {
@@ -160,11 +182,18 @@ CheckOutcome AlgorithmSubject::check_barrier() {
   std::atomic<int> arrived{0};
   std::vector<std::uint64_t> wrong(static_cast<std::size_t>(ranks));
   stage_.team().each([&](Communicator& communicator) {
+    const int rank = communicator.rank();
     for (int i = 1; i <= repetitions; ++i) {
-      arrived.fetch_add(1, std::memory_order_relaxed);
-      invoke(communicator, {.collective = Collective::barrier}, options);
-      if (arrived.load(std::memory_order_relaxed) < i * ranks)
-        ++wrong[static_cast<std::size_t>(communicator.rank())];
+      Stage::CheckedCall checked{};
+      checked.write = [&](const auto&) { arrived.fetch_add(1, std::memory_order_relaxed); };
+      checked.call = [&](const auto&, const CallOptions& of_rank) {
+        invoke(communicator, {.collective = Collective::barrier}, of_rank);
+      };
+      checked.read = [&](const auto&) {
+        if (arrived.load(std::memory_order_relaxed) < i * ranks)
+          ++wrong[static_cast<std::size_t>(rank)];
+      };
+      stage_.run(rank, checked, options);
     }
   });
   CheckOutcome outcome;
@@ -185,14 +214,17 @@ void AlgorithmSubject::check_exact(const Cell& cell, CheckOutcome& outcome) {
   stage_.team().each([&](Communicator& communicator) {
     const int rank = communicator.rank();
     const CallShape shape = call_shape(request, rank, count);
-    const auto [input, output] = stage_.memory(rank, cell.placement, shape, element);
-    std::memset(output, poison, shape.output * element);
-    data.fill(rank, input, count);
-    invoke(communicator,
-           {cell.collective, input, output, {&count, 1}, cell.type, cell.op, cell.root}, options);
     auto& found = wrong[static_cast<std::size_t>(rank)];
-    found = data.wrong(rank, output, count);
-    if (!shape.shared) found += data.changed(rank, input, count);
+    auto checked = checked_call(communicator, cell, shape);
+    checked.write = [&](const Stage::Memory& memory) {
+      std::memset(memory.output, poison, shape.output * element);
+      data.fill(rank, memory.input, count);
+    };
+    checked.read = [&](const Stage::Memory& memory) {
+      found = data.wrong(rank, memory.output, count);
+      if (!shape.shared) found += data.changed(rank, memory.input, count);
+    };
+    stage_.run(rank, checked, options);
   });
   outcome.exact_bytes = message_blocks(request) * count * element;
   for (const auto found : wrong) {
@@ -259,12 +291,15 @@ CheckOutcome AlgorithmSubject::compare_with_reference(const Cell& cell, const Pl
   stage_.team().each([&](Communicator& communicator) {
     const int rank = communicator.rank();
     const auto i = static_cast<std::size_t>(rank);
-    const auto [input, output] = stage_.memory(rank, cell.placement, shapes[i], element);
-    std::memset(output, poison, shapes[i].output * element);
-    std::ranges::copy(contributions[i], input);  // may be empty: no memcpy
-    invoke(communicator,
-           {cell.collective, input, output, {&count, 1}, cell.type, cell.op, cell.root}, options);
-    wrong[i] = count_different(output, buffers.outputs[i], shapes[i].output, element);
+    auto checked = checked_call(communicator, cell, shapes[i]);
+    checked.write = [&](const Stage::Memory& memory) {
+      std::memset(memory.output, poison, shapes[i].output * element);
+      std::ranges::copy(contributions[i], memory.input);  // may be empty: no memcpy
+    };
+    checked.read = [&](const Stage::Memory& memory) {
+      wrong[i] = count_different(memory.output, buffers.outputs[i], shapes[i].output, element);
+    };
+    stage_.run(rank, checked, options);
   });
   CheckOutcome outcome;
   for (const auto different : wrong) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// Our algorithms, run by a team of ranks that are threads.
+/// Our algorithms, run by the team of a stage.
 #pragma once
 
 #include <array>
@@ -33,6 +33,7 @@ class AlgorithmSubject final : public Subject {
   [[nodiscard]] Series describe() const override;
   [[nodiscard]] std::optional<std::string> refusal(const Cell& cell) const override;
   [[nodiscard]] std::string choice(const Cell& cell) override;
+  [[nodiscard]] Seconds shortest_sample() const override { return stage_.shortest_sample(); }
   BlockTimes time(const Cell& cell, const Block& block) override;
   /// The whole message with exact contributions, and a call with rounding ones, of the same size or
   /// as large as the reference interpreter can follow in some milliseconds. Of a barrier: whether a
@@ -43,6 +44,9 @@ class AlgorithmSubject final : public Subject {
   [[nodiscard]] CallOptions call_options() const;
   void invoke(Communicator& communicator, const Arguments& arguments,
               const CallOptions& options) const;
+  /// Without what is done before and after.
+  [[nodiscard]] Stage::CheckedCall checked_call(Communicator& communicator, const Cell& cell,
+                                                const CallShape& shape) const;
   void check_exact(const Cell& cell, CheckOutcome& outcome);
   void check_against_reference(const Cell& cell, CheckOutcome& outcome);
   [[nodiscard]] CheckOutcome compare_with_reference(const Cell& cell, const Plan& plan);

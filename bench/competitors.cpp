@@ -68,7 +68,8 @@ std::uint64_t competitor_buffers(const BenchRequest& request, std::uint64_t buff
   return static_cast<std::uint64_t>(libraries) * (buffers + 1);
 }
 
-std::vector<std::unique_ptr<Subject>> make_competitors(const BenchRequest& request, Stage& stage,
+std::vector<std::unique_ptr<Subject>> make_competitors(const BenchRequest& request,
+                                                       HostStage& stage,
                                                        std::vector<Skipped>& skipped) {
   const int ranks = stage.team().size();
   const auto collective = stage.request(Placement::out_of_place).collective;

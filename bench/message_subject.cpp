@@ -24,7 +24,7 @@ void send_and_receive(Communicator& communicator, const Arguments& arguments,
 
 }  // namespace
 
-MessageSubject::MessageSubject(Stage& stage, Call call)
+MessageSubject::MessageSubject(HostStage& stage, Call call)
     : stage_(stage), call_(call ? std::move(call) : Call(send_and_receive)) {}
 
 Series MessageSubject::describe() const {

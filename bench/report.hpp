@@ -45,6 +45,9 @@ struct Timing {
   double median = 0, minimum = 0, p95 = 0;
   /// Median over rounds of the difference between the slowest and the fastest rank.
   double skew = 0;
+  /// Where calls return before they are complete: what the host is in one, the median over rounds
+  /// of the mean over ranks.
+  std::optional<double> issue_time = std::nullopt;
   std::int64_t iterations = 0;
   std::int64_t calls_per_sample = 1;
   std::optional<CheckOutcome> check;
@@ -80,8 +83,10 @@ struct Series {
   int root = 0;
   std::string label;  ///< spec string, or the library's name
   bool peer = false;
-  bool baseline = false;  ///< a peer that is no library but a loop written by hand
-  std::string detail;     ///< a peer: what exactly was measured
+  bool baseline = false;                ///< a peer that is no library but a loop written by hand
+  std::string detail;                   ///< a peer: what exactly was measured
+  std::string spec = {};                ///< where the label says more than that
+  std::string issue = {}, copies = {};  ///< GPUs: how the calls were made (StageMode)
   int ranks = 1;
   std::optional<PlanFacts> facts;
   std::vector<Row> rows;

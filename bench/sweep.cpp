@@ -52,7 +52,7 @@ void check_memory(const BenchRequest& request, const Request& what) {
   const std::uint64_t largest = sizes_for(request, what.collective).back();
   const std::uint64_t buffers = measures(request, Placement::out_of_place) ? 2 : 1;
   const std::uint64_t of_peer = competitor_buffers(request, buffers);
-  const double needed = static_cast<double>(Stage::bytes_needed(what, largest, request)) +
+  const double needed = static_cast<double>(HostStage::bytes_needed(what, largest, request)) +
                         static_cast<double>(largest) * static_cast<double>(of_peer) * what.ranks;
   const std::uint64_t available = available_memory();
   if (available == 0 || needed <= static_cast<double>(available)) return;
@@ -83,7 +83,7 @@ std::optional<Error> refusal_in_all(const BenchRequest& request, const std::stri
 
 /// The algorithms to measure. Those that are left out are noted: by `all`, and of those named the
 /// ones that serve other collectives of the sweep.
-std::vector<std::unique_ptr<Subject>> make_subjects(const BenchRequest& request, Stage& stage,
+std::vector<std::unique_ptr<Subject>> make_subjects(const BenchRequest& request, HostStage& stage,
                                                     Operation operation,
                                                     std::vector<Skipped>& skipped) {
   const Request what = stage.request(Placement::out_of_place);
@@ -277,7 +277,7 @@ class Group {
   Cells& cells_;
   std::vector<std::uint64_t> sizes_;
   const SweepListener& listener_;
-  Stage stage_;
+  HostStage stage_;
   std::vector<std::unique_ptr<Subject>> subjects_;
   std::size_t first_;
   RoundWatch watch_;
