@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,15 +10,13 @@
 #include <vector>
 
 #include "ringside/base/error.hpp"
+#include "ringside/bench/call_checks.hpp"
 #include "ringside/bench/stage.hpp"
 #include "ringside/bench/subject.hpp"
 #include "ringside/collectives/communicator.hpp"
 #include "ringside/collectives/plan.hpp"
 
 namespace ringside::bench {
-
-/// A call of one rank; what is checked.
-using Call = std::function<void(Communicator&, const Arguments&, const CallOptions&)>;
 
 /// An algorithm, the library's choice (`auto`), or, for the barrier, which needs none, its entry.
 class AlgorithmSubject final : public Subject {
@@ -42,15 +39,8 @@ class AlgorithmSubject final : public Subject {
 
  private:
   [[nodiscard]] CallOptions call_options() const;
-  void invoke(Communicator& communicator, const Arguments& arguments,
-              const CallOptions& options) const;
-  /// Without what is done before and after.
-  [[nodiscard]] Stage::CheckedCall checked_call(Communicator& communicator, const Cell& cell,
-                                                const CallShape& shape) const;
-  void check_exact(const Cell& cell, CheckOutcome& outcome);
   void check_against_reference(const Cell& cell, CheckOutcome& outcome);
   [[nodiscard]] CheckOutcome compare_with_reference(const Cell& cell, const Plan& plan);
-  [[nodiscard]] CheckOutcome check_barrier();
 
   Stage& stage_;
   Call call_;

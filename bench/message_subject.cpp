@@ -48,7 +48,6 @@ BlockTimes MessageSubject::time(const Cell& cell, const Block& block) {
 }
 
 std::optional<CheckOutcome> MessageSubject::check(const Cell& cell) {
-  constexpr int poison = 0xa5;
   odd_check_ = !odd_check_;
   const std::uint64_t seed = odd_check_ ? 1 : 2;
   const int ranks = stage_.team().size();

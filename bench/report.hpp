@@ -103,12 +103,23 @@ struct Skipped {
 struct Report {
   BenchRequest request;
   Machine machine;
+  std::optional<Gpus> gpus = std::nullopt;  ///< that it was measured on, and not on the host
   /// The library's options that were not at their default, and their values.
   std::vector<std::pair<std::string, std::string>> options;
   std::string start_time, end_time;  ///< UTC, ISO 8601
   std::vector<Series> series;
   std::vector<Skipped> skipped;
+
+  /// The calls ran on a test double: their results were checked, and their times mean nothing.
+  [[nodiscard]] bool nothing_measured() const { return gpus && gpus->are_virtual; }
+  /// "measured", or that nothing was.
+  [[nodiscard]] std::string_view kind() const {
+    return nothing_measured() ? "not measured" : "measured";
+  }
 };
+
+/// For what was not measured: all times are NaN, and there are none of rounds.
+void forget_times(Timing& timing);
 
 /// Bytes a microsecond are MB/s; the row prints GB/s (1e9 B/s).
 [[nodiscard]] inline double algorithm_bandwidth(std::uint64_t bytes, double microseconds) {
@@ -127,6 +138,10 @@ struct Report {
 
 /// "pinned: rank r on core r mod 2 (of 0 1), 4 ranks on 2 cores"...: where the ranks run.
 [[nodiscard]] std::string placing(const BenchRequest& request, const Machine& machine, int ranks);
+
+/// `#` lines about the GPUs: versions, ranks that share one, and whether anything was measured.
+/// Empty on the host.
+[[nodiscard]] std::string gpu_remarks(const Report& report, int ranks);
 
 /// A `#` line about buffers that are not warm; empty for those that are.
 [[nodiscard]] std::string buffers_remark(const BenchRequest& request);
