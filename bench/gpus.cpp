@@ -25,6 +25,17 @@ const Gpu& Gpus::of(int number) const {
                        [&](const Gpu& gpu) { return gpu.number == number; });
 }
 
+std::string in_words(const Gpus& gpus) {
+  std::string words;
+  for (auto gpu = gpus.list.begin(); gpu != gpus.list.end();) {
+    const auto next = std::find_if(gpu, gpus.list.end(),
+                                   [&](const Gpu& other) { return other.name != gpu->name; });
+    words += fmt::format("{} x {}, ", next - gpu, gpu->name);
+    gpu = next;
+  }
+  return words + fmt::format("driver {}, runtime {}", gpus.driver, gpus.runtime);
+}
+
 std::string sharing_remark(const GpuRequest& request, int ranks) {
   const auto of_ranks = request.devices_of(ranks);
   const std::set<int> used(of_ranks.begin(), of_ranks.end());

@@ -63,6 +63,9 @@ struct Gpus {
   [[nodiscard]] const Gpu& of(int number) const;
 };
 
+/// "2 x NVIDIA H200, driver 13.0, runtime 13.0".
+[[nodiscard]] std::string in_words(const Gpus& gpus);
+
 /// "4 ranks on 2 GPUs, ..." where ranks share one; else empty.
 [[nodiscard]] std::string sharing_remark(const GpuRequest& request, int ranks);
 

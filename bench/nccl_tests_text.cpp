@@ -60,12 +60,11 @@ std::string four_fields(const Series& series, const Row& row, const std::optiona
 std::string conditions(const Report& report, const Series& series) {
   const auto& machine = report.machine;
   if (report.gpus) {
-    std::string text = fmt::format(
-        "# ringside {} ({}), backend {}: {} by events of the GPUs in every rank's stream, calls "
-        "issued {} {}{}\n",
-        machine.version, machine.source_commit, to_string(report.request.backend), report.kind(),
-        series.issue == "graphs" ? "as" : "in", series.issue,
-        series.copies.empty() ? "" : fmt::format(", copies={}", series.copies));
+    std::string text =
+        fmt::format("# ringside {} ({}), backend {}: {}, calls issued {} {}{}\n", machine.version,
+                    machine.source_commit, to_string(report.request.backend), gpu_timing(report),
+                    series.issue == "graphs" ? "as" : "in", series.issue,
+                    series.copies.empty() ? "" : fmt::format(", copies={}", series.copies));
     return text + gpu_remarks(report, series.ranks);
   }
   return fmt::format(

@@ -53,6 +53,11 @@ std::string placing(const BenchRequest& request, const Machine& machine, int ran
   return fmt::format("pinned, rank r to core r mod {}{}", cores, shared);
 }
 
+std::string_view gpu_timing(const Report& report) {
+  return report.nothing_measured() ? "checked, not measured"
+                                   : "measured by events of the GPUs in every rank's stream";
+}
+
 std::string gpu_remarks(const Report& report, int ranks) {
   if (!report.gpus) return {};
   std::string text =

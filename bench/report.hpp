@@ -139,6 +139,9 @@ void forget_times(Timing& timing);
 /// "pinned: rank r on core r mod 2 (of 0 1), 4 ranks on 2 cores"...: where the ranks run.
 [[nodiscard]] std::string placing(const BenchRequest& request, const Machine& machine, int ranks);
 
+/// How times on GPUs are measured, in words.
+[[nodiscard]] std::string_view gpu_timing(const Report& report);
+
 /// `#` lines about the GPUs: versions, ranks that share one, and whether anything was measured.
 /// Empty on the host.
 [[nodiscard]] std::string gpu_remarks(const Report& report, int ranks);

@@ -146,12 +146,11 @@ const char* ratio_remark() {
 std::string gpu_title(const Report& report) {
   const auto& machine = report.machine;
   const auto& request = report.request;
-  std::string text = fmt::format(
-      "# ringside {}, backend {}: {} by events of the GPUs in every rank's stream, calls issued in "
-      "{}, copies={}{}\n",
-      machine.version, to_string(request.backend), report.kind(),
-      fmt::join(request.gpus.issue, " and "), fmt::join(request.gpus.copies, " and "),
-      request.check ? "; results checked" : "; results NOT checked");
+  std::string text =
+      fmt::format("# ringside {}, backend {}: {}, calls issued in {}, copies={}{}\n",
+                  machine.version, to_string(request.backend), gpu_timing(report),
+                  fmt::join(request.gpus.issue, " and "), fmt::join(request.gpus.copies, " and "),
+                  request.check ? "; results checked" : "; results NOT checked");
   for (const auto& gpu : report.gpus->list)
     text += fmt::format("# GPU {} [{}] {}, {}\n", gpu.number, gpu.pci_bus_id, gpu.name,
                         format_bytes(gpu.memory));
