@@ -26,7 +26,8 @@ Stage::CheckedCall checked_call(Communicator& communicator, const Cell& cell,
                              .write = {},
                              .call = {},
                              .read = {}};
-  checked.call = [&](const Stage::Memory& memory, const CallOptions& options) {
+  checked.call = [&communicator, &cell, call](const Stage::Memory& memory,
+                                              const CallOptions& options) {
     const std::size_t count = cell.count;
     call(communicator,
          {cell.collective, memory.input, memory.output, {&count, 1}, cell.type, cell.op, cell.root},

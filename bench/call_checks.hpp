@@ -16,8 +16,8 @@ using Call = std::function<void(Communicator&, const Arguments&, const CallOptio
 void submit_call(Communicator& communicator, const Arguments& arguments,
                  const CallOptions& options);
 
-/// One rank's checked call of a cell, without what is done before and after. Refers to its
-/// arguments.
+/// One rank's checked call of a cell, without what is done before and after. Refers to the
+/// communicator and the cell.
 [[nodiscard]] Stage::CheckedCall checked_call(Communicator& communicator, const Cell& cell,
                                               const CallShape& shape, const Call& call);
 

@@ -45,7 +45,7 @@ Json config(const Report& report) {
   const auto& request = report.request;
   const auto& ranks = request.ranks;
   Json config = {{"nthreads", *std::max_element(ranks.begin(), ranks.end())},
-                 {"ngpus", report.gpus ? report.gpus->list.size() : 1},
+                 {"ngpus", 1},  // of a thread
                  {"ranks", ranks},
                  {"backend", to_string(request.backend)},
                  {"minimum_bytes", request.sizes.begin},
@@ -69,7 +69,7 @@ Json config(const Report& report) {
   config["aggregated_iterations"] = 1;
   config["validation"] = request.check ? 1 : 0;
   if (report.gpus) {
-    config["timing"] = "GPU events";
+    config["timing"] = report.nothing_measured() ? Json(nullptr) : Json("GPU events");
     config["issue"] = request.gpus.issue;
     config["copies"] = request.gpus.copies;
   }

@@ -196,6 +196,7 @@ std::string tables(const Report& report, std::size_t first) {
 }
 
 std::string ratio_table(const Report& report) {
+  if (report.nothing_measured()) return {};
   std::vector<std::vector<std::string>> lines = {{"collective", "ranks", "type", "redop",
                                                   "placement", "size", "peer", "peer us", "ours us",
                                                   "ratio", "fastest of ours"}};
