@@ -88,6 +88,8 @@ class Stage {
   /// For calls of `what`; its placement is ignored.
   Stage(std::shared_ptr<Team> team, const Request& what, std::optional<Seconds> timeout,
         StageMode mode = {});
+  /// Before the memory goes: an error may have left calls under way, for whose end the ranks wait.
+  void dismiss_team() { team_.reset(); }
 
  private:
   std::shared_ptr<Team> team_;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <map>
 #include <set>
 
@@ -70,6 +71,9 @@ class NcclTeams {
  public:
   explicit NcclTeams(const BenchRequest& request) : request_(request) {}
 
+  /// They end with the stages that use them.
+  void forget() { teams_.clear(); }
+
   [[nodiscard]] std::shared_ptr<Team> of(int ranks) {
     auto& team = teams_[ranks];
     if (!team) team = ready_team(World::nccl(request_.gpus.devices_of(ranks)), request_.pin);
@@ -92,6 +96,12 @@ class GpuGroup final : public PlatformGroup {
         what_(what),
         devices_(request.gpus.devices_of(what.ranks)),
         memory_(std::make_shared<GpuMemory>(what, bytes, request, devices_)) {}
+
+  ~GpuGroup() override {
+    // After an error calls may be under way for ever, in this group's memory.
+    if (std::uncaught_exceptions() > 0) nccl_.forget();
+    stages_.clear();
+  }
 
   std::vector<std::unique_ptr<Subject>> subjects(std::vector<Skipped>& skipped) override {
     std::vector<std::unique_ptr<Subject>> subjects;

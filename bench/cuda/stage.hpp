@@ -16,6 +16,8 @@ class GpuStage final : public Stage {
   GpuStage(std::shared_ptr<Team> team, const Request& what, std::shared_ptr<GpuMemory> memory,
            std::optional<Seconds> timeout, StageMode mode, bool is_timed);
 
+  ~GpuStage() override { dismiss_team(); }
+
   /// After the untimed calls and a barrier in the ranks' streams, an event; behind every sample
   /// another. A rank's time is that between its first and its last event. The host waits where it
   /// is two samples ahead, so the GPUs never wait for it because of that.

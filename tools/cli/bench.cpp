@@ -244,6 +244,9 @@ void read_gpus(const Arguments& arguments, const Given& given, BenchRequest& req
   gpus.copies = given("copies") ? read_ways("--copies", arguments.copies, bench::copy_ways, "all")
                                 : std::vector{option<std::string>("cuda_copies")};
   if (request.backend == bench::BackendKind::nccl) gpus.issue = {"streams"};
+  if ((given("tune") || given("regret")) && gpus.issue.size() * gpus.copies.size() > 1)
+    throw Error(ErrorCode::bad_input,
+                "--tune and --regret: one way to issue calls and one to copy at a time");
   gpus.allow_virtual = arguments.allow_virtual;
   if (!given("ranks") && !given("threads")) request.ranks.clear();  // one for each GPU
 }
@@ -364,9 +367,6 @@ bench::TuneRequest read_tune_request(const Arguments& arguments, const BenchRequ
   if (given("end")) tune.sizes.end = request.sizes.end;
   if (given("factor")) tune.sizes.factor = request.sizes.factor;
   tune.algorithms = request.algorithms;
-  for (const auto& ways : {request.gpus.issue, request.gpus.copies})
-    if (ways.size() > 1)
-      throw Error(ErrorCode::bad_input, "--tune: one way to issue and one to copy at a time");
   tune.pin = request.pin;
   tune.time = read_duration("--tune-time", arguments.tune_time);
   return tune;
@@ -402,9 +402,6 @@ std::optional<int> run_mode(const Arguments& arguments, const BenchRequest& requ
   if (arguments.regret) {
     if (to != "-") check_writable(to);
     auto judged = request;
-    for (const auto& ways : {request.gpus.issue, request.gpus.copies})
-      if (ways.size() > 1)
-        throw Error(ErrorCode::bad_input, "--regret: one way to issue and one to copy at a time");
     judged.collectives = with_a_choice("--regret", arguments, request);
     run_regret(judged, to);
     return 0;
