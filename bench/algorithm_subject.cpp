@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "ringside/bench/algorithm_subject.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 
-#include "ringside/bench/timed_call.hpp"
 #include "ringside/bench/volume.hpp"
 #include "ringside/collectives/algorithm.hpp"
 #include "ringside/collectives/cost.hpp"
@@ -18,9 +18,6 @@ namespace {
 
 /// Left to the library's choice of algorithm; has no plan of its own.
 constexpr std::string_view automatic = "auto";
-
-/// What an output holds before a checked call: an element that the call forgets stays wrong.
-constexpr int poison = 0xa5;
 
 /// Elements that an op reads and writes, summed over the ops, for every element of a block.
 double touched_per_element(const Plan& plan) {
@@ -43,10 +40,6 @@ std::uint64_t reference_elements(const Plan& plan, std::uint64_t count) {
   const auto least = 2 * static_cast<std::uint64_t>(plan.shape().chunks_per_block) + 1;
   const std::uint64_t most = std::max(affordable, least) | 1U;
   return std::min(count, most);
-}
-
-std::size_t message_blocks(const Request& request) {
-  return has_block_per_rank(request.collective) ? static_cast<std::size_t>(request.ranks) : 1;
 }
 
 }  // namespace
@@ -73,7 +66,7 @@ std::optional<Error> refusal_of(const std::string& spec, const Request& request)
 }
 
 AlgorithmSubject::AlgorithmSubject(Stage& stage, const std::string& spec, Call call)
-    : stage_(stage), call_(std::move(call)), spec_(spec) {
+    : stage_(stage), call_(call ? std::move(call) : Call(submit_call)), spec_(spec) {
   if (stage.request(Placement::out_of_place).collective == Collective::barrier) spec_ = automatic;
   if (spec_ == automatic) return;
   std::optional<Error> refused;
@@ -96,7 +89,11 @@ AlgorithmSubject::AlgorithmSubject(Stage& stage, const std::string& spec, Call c
 Series AlgorithmSubject::describe() const {
   const Request request = stage_.request(Placement::out_of_place);
   Series series;
-  series.label = request.collective == Collective::barrier ? std::string(entry_label) : spec_;
+  const auto& mode = stage_.mode();
+  series.spec = request.collective == Collective::barrier ? std::string(entry_label) : spec_;
+  series.label = mode.label.empty() ? series.spec : fmt::format("{} [{}]", series.spec, mode.label);
+  series.issue = mode.issue;
+  series.copies = mode.copies;
   series.collective = request.collective;
   series.root = request.root;
   series.ranks = request.ranks;
@@ -131,74 +128,15 @@ CallOptions AlgorithmSubject::call_options() const {
   return options;
 }
 
-void AlgorithmSubject::invoke(Communicator& communicator, const Arguments& arguments,
-                              const CallOptions& options) const {
-  if (call_)
-    call_(communicator, arguments, options);
-  else
-    communicator.submit(arguments, options);
-}
-
 BlockTimes AlgorithmSubject::time(const Cell& cell, const Block& block) {
-  return time_on(stage_, cell, block, call_options(),
-                 [](Communicator& communicator, const Arguments& arguments,
-                    const CallOptions& options) { communicator.submit(arguments, options); });
+  return stage_.time(cell, block, call_options());
 }
 
 std::optional<CheckOutcome> AlgorithmSubject::check(const Cell& cell) {
-  if (cell.collective == Collective::barrier) return check_barrier();
-  CheckOutcome outcome;
-  check_exact(cell, outcome);
+  if (cell.collective == Collective::barrier) return check_barrier(stage_, call_options(), call_);
+  CheckOutcome outcome = check_exact(stage_, cell, call_options(), call_);
   check_against_reference(cell, outcome);
   return outcome;
-}
-
-CheckOutcome AlgorithmSubject::check_barrier() {
-  constexpr int repetitions = 20;
-  const int ranks = stage_.team().size();
-  const CallOptions options = call_options();
-  std::atomic<int> arrived{0};
-  std::vector<std::uint64_t> wrong(static_cast<std::size_t>(ranks));
-  stage_.team().each([&](Communicator& communicator) {
-    for (int i = 1; i <= repetitions; ++i) {
-      arrived.fetch_add(1, std::memory_order_relaxed);
-      invoke(communicator, {.collective = Collective::barrier}, options);
-      if (arrived.load(std::memory_order_relaxed) < i * ranks)
-        ++wrong[static_cast<std::size_t>(communicator.rank())];
-    }
-  });
-  CheckOutcome outcome;
-  for (const auto count : wrong) {
-    outcome.wrong += count;
-    outcome.failed_ranks += count > 0 ? 1 : 0;
-  }
-  return outcome;
-}
-
-void AlgorithmSubject::check_exact(const Cell& cell, CheckOutcome& outcome) {
-  const CheckedData& data = stage_.checked_data(cell.type, cell.op);
-  const Request request = stage_.request(cell.placement);
-  const CallOptions options = call_options();
-  const std::size_t element = size_of(cell.type);
-  const std::size_t count = cell.count;
-  std::vector<std::uint64_t> wrong(static_cast<std::size_t>(request.ranks));
-  stage_.team().each([&](Communicator& communicator) {
-    const int rank = communicator.rank();
-    const CallShape shape = call_shape(request, rank, count);
-    const auto [input, output] = stage_.memory(rank, cell.placement, shape, element);
-    std::memset(output, poison, shape.output * element);
-    data.fill(rank, input, count);
-    invoke(communicator,
-           {cell.collective, input, output, {&count, 1}, cell.type, cell.op, cell.root}, options);
-    auto& found = wrong[static_cast<std::size_t>(rank)];
-    found = data.wrong(rank, output, count);
-    if (!shape.shared) found += data.changed(rank, input, count);
-  });
-  outcome.exact_bytes = message_blocks(request) * count * element;
-  for (const auto found : wrong) {
-    outcome.wrong += found;
-    outcome.failed_ranks += found > 0 ? 1 : 0;
-  }
 }
 
 void AlgorithmSubject::check_against_reference(const Cell& cell, CheckOutcome& outcome) {
@@ -259,19 +197,17 @@ CheckOutcome AlgorithmSubject::compare_with_reference(const Cell& cell, const Pl
   stage_.team().each([&](Communicator& communicator) {
     const int rank = communicator.rank();
     const auto i = static_cast<std::size_t>(rank);
-    const auto [input, output] = stage_.memory(rank, cell.placement, shapes[i], element);
-    std::memset(output, poison, shapes[i].output * element);
-    std::ranges::copy(contributions[i], input);  // may be empty: no memcpy
-    invoke(communicator,
-           {cell.collective, input, output, {&count, 1}, cell.type, cell.op, cell.root}, options);
-    wrong[i] = count_different(output, buffers.outputs[i], shapes[i].output, element);
+    auto checked = bench::checked_call(communicator, cell, shapes[i], call_);
+    checked.write = [&](const Stage::Memory& memory) {
+      std::memset(memory.output, poison, shapes[i].output * element);
+      std::ranges::copy(contributions[i], memory.input);  // may be empty: no memcpy
+    };
+    checked.read = [&](const Stage::Memory& memory) {
+      wrong[i] = count_different(memory.output, buffers.outputs[i], shapes[i].output, element);
+    };
+    stage_.run(rank, checked, options);
   });
-  CheckOutcome outcome;
-  for (const auto different : wrong) {
-    outcome.wrong += different;
-    outcome.failed_ranks += different > 0 ? 1 : 0;
-  }
-  return outcome;
+  return outcome_of(wrong);
 }
 
 }  // namespace ringside::bench

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-/// Our algorithms, run by a team of ranks that are threads.
+/// Our algorithms, run by the team of a stage.
 #pragma once
 
 #include <array>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,15 +10,13 @@
 #include <vector>
 
 #include "ringside/base/error.hpp"
+#include "ringside/bench/call_checks.hpp"
 #include "ringside/bench/stage.hpp"
 #include "ringside/bench/subject.hpp"
 #include "ringside/collectives/communicator.hpp"
 #include "ringside/collectives/plan.hpp"
 
 namespace ringside::bench {
-
-/// A call of one rank; what is checked.
-using Call = std::function<void(Communicator&, const Arguments&, const CallOptions&)>;
 
 /// An algorithm, the library's choice (`auto`), or, for the barrier, which needs none, its entry.
 class AlgorithmSubject final : public Subject {
@@ -33,6 +30,7 @@ class AlgorithmSubject final : public Subject {
   [[nodiscard]] Series describe() const override;
   [[nodiscard]] std::optional<std::string> refusal(const Cell& cell) const override;
   [[nodiscard]] std::string choice(const Cell& cell) override;
+  [[nodiscard]] Seconds shortest_sample() const override { return stage_.shortest_sample(); }
   BlockTimes time(const Cell& cell, const Block& block) override;
   /// The whole message with exact contributions, and a call with rounding ones, of the same size or
   /// as large as the reference interpreter can follow in some milliseconds. Of a barrier: whether a
@@ -41,12 +39,8 @@ class AlgorithmSubject final : public Subject {
 
  private:
   [[nodiscard]] CallOptions call_options() const;
-  void invoke(Communicator& communicator, const Arguments& arguments,
-              const CallOptions& options) const;
-  void check_exact(const Cell& cell, CheckOutcome& outcome);
   void check_against_reference(const Cell& cell, CheckOutcome& outcome);
   [[nodiscard]] CheckOutcome compare_with_reference(const Cell& cell, const Plan& plan);
-  [[nodiscard]] CheckOutcome check_barrier();
 
   Stage& stage_;
   Call call_;

@@ -19,21 +19,15 @@ namespace {
 /// Text whose rows appear as they are measured: for one algorithm, nothing comes in between.
 class StreamingText {
  public:
-  StreamingText(const BenchRequest& request, const Output& output)
-      : request_(request), output_(output), machine_(read_machine()) {}
+  explicit StreamingText(const Output& output) : output_(output) {}
 
-  void start(const Series& series) {
-    Report so_far;
-    so_far.request = request_;
-    so_far.machine = machine_;
-    output_.print(text_header(so_far, series));
+  void start(const Report& report, const Series& series) {
+    output_.print(text_header(report, series));
   }
   void row(const Series& series, const Row& row) { output_.print(text_row(series, row)); }
 
  private:
-  const BenchRequest& request_;
   const Output& output_;
-  Machine machine_;
 };
 
 void tell_skipped(const Report& report) {
@@ -45,10 +39,9 @@ void tell_skipped(const Report& report) {
 }  // namespace
 
 int run_bench(const BenchRequest& request, const Output& output) {
-  const bool streams =
-      output.format == Format::text && request.algorithms.size() == 1 && request.compare.empty();
+  const bool streams = output.format == Format::text && request.series_at_once() == 1;
   Progress progress;
-  StreamingText stream(request, output);
+  StreamingText stream(output);
   const auto print = [&](std::string_view text) {
     progress.erase();
     output.print(text);
@@ -60,9 +53,9 @@ int run_bench(const BenchRequest& request, const Output& output) {
   };
   bool titled = false;
   if (streams) {
-    listener.start = [&](const Series& series) {
+    listener.start = [&](const Report& report, const Series& series) {
       progress.erase();
-      stream.start(series);
+      stream.start(report, series);
     };
     listener.row = [&](const Series& series, const Row& row) {
       progress.erase();

@@ -2,6 +2,7 @@
 #include "ringside/bench/comparison.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 
 #include "ringside/bench/statistics.hpp"
@@ -12,7 +13,7 @@ double speedup(const Timing& ours, const Timing& peer) {
   std::vector<double> ratios;
   for (std::size_t i = 0; i < std::min(ours.round_times.size(), peer.round_times.size()); ++i)
     ratios.push_back(peer.round_times[i] / ours.round_times[i]);
-  return ratios.empty() ? 0 : median(ratios);
+  return ratios.empty() ? std::numeric_limits<double>::quiet_NaN() : median(ratios);
 }
 
 const Contest::Entry* best_peer(const Contest& contest) {

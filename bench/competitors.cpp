@@ -17,6 +17,7 @@ namespace ringside::bench {
 namespace {
 
 constexpr std::string_view everything = "all";
+constexpr std::string_view nccl = "nccl";  // beside GPUs (platform.hpp)
 
 /// Something is not installed, as opposed to broken.
 bool is_absent(const Error& error) {
@@ -28,6 +29,7 @@ bool is_absent(const Error& error) {
 std::vector<std::string> competitor_names() {
   std::vector<std::string> names;
   for (const auto& kind : peer_kinds()) names.emplace_back(kind.name);
+  names.emplace_back(nccl);
   names.emplace_back(everything);
   for (const auto name : baseline_names()) names.emplace_back(name);
   return names;
@@ -57,6 +59,8 @@ std::vector<std::string> parse_competitors(std::string_view text) {
 
 void check_competitors(const BenchRequest& request) {
   for (const auto& name : request.compare)
+    if (name == nccl) throw Error(ErrorCode::bad_input, "--compare nccl: needs --backend cuda");
+  for (const auto& name : request.compare)
     if (const auto* kind = find_peer_kind(name); kind != nullptr && !request.compare_what_is_here)
       (void)find_peer_program(*kind, request.peer_folder);
 }
@@ -68,7 +72,8 @@ std::uint64_t competitor_buffers(const BenchRequest& request, std::uint64_t buff
   return static_cast<std::uint64_t>(libraries) * (buffers + 1);
 }
 
-std::vector<std::unique_ptr<Subject>> make_competitors(const BenchRequest& request, Stage& stage,
+std::vector<std::unique_ptr<Subject>> make_competitors(const BenchRequest& request,
+                                                       HostStage& stage,
                                                        std::vector<Skipped>& skipped) {
   const int ranks = stage.team().size();
   const auto collective = stage.request(Placement::out_of_place).collective;

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "ringside/bench/host_stage.hpp"
 #include "ringside/bench/report.hpp"
-#include "ringside/bench/stage.hpp"
 #include "ringside/bench/subject.hpp"
 
 namespace ringside::bench {
@@ -29,7 +29,7 @@ void check_competitors(const BenchRequest& request);
 /// They take turns with the algorithms of `stage`. What is of no use at this number of ranks, and
 /// what `all` names but is not here, is left out and noted.
 [[nodiscard]] std::vector<std::unique_ptr<Subject>> make_competitors(const BenchRequest& request,
-                                                                     Stage& stage,
+                                                                     HostStage& stage,
                                                                      std::vector<Skipped>& skipped);
 
 }  // namespace ringside::bench

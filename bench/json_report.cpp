@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "ringside/base/json_write.hpp"
 #include "ringside/bench/comparison.hpp"
@@ -30,6 +31,13 @@ Json devices(const Report& report) {
                     {"device", 0},
                     {"device_hex", "0000:00:00"},
                     {"device_info", report.machine.processor}});
+  if (!report.gpus) return list;
+  for (int rank = 0; auto& entry : list) {
+    const Gpu& gpu = report.gpus->of(report.request.gpus.device_of(rank++));
+    entry["device"] = gpu.number;
+    entry["device_hex"] = gpu.pci_bus_id;
+    entry["device_info"] = gpu.name;
+  }
   return list;
 }
 
@@ -37,9 +45,9 @@ Json config(const Report& report) {
   const auto& request = report.request;
   const auto& ranks = request.ranks;
   Json config = {{"nthreads", *std::max_element(ranks.begin(), ranks.end())},
-                 {"ngpus", 1},
+                 {"ngpus", 1},  // of a thread
                  {"ranks", ranks},
-                 {"backend", "host"},
+                 {"backend", to_string(request.backend)},
                  {"minimum_bytes", request.sizes.begin},
                  {"maximum_bytes", request.sizes.end}};
   if (request.sizes.factor > 1)
@@ -60,7 +68,12 @@ Json config(const Report& report) {
   config["root"] = request.root;
   config["aggregated_iterations"] = 1;
   config["validation"] = request.check ? 1 : 0;
-  config["graph"] = 0;
+  if (report.gpus) {
+    config["timing"] = report.nothing_measured() ? Json(nullptr) : Json("GPU events");
+    config["issue"] = request.gpus.issue;
+    config["copies"] = request.gpus.copies;
+  }
+  config["graph"] = report.gpus && request.gpus.issue == std::vector<std::string>{"graphs"} ? 1 : 0;
   config["blocking_collectives"] = false;
   config["per_iter_timing"] = false;
   config["parallel_init"] = false;
@@ -80,6 +93,20 @@ Json machine(const Machine& machine) {
           {"source_commit", machine.source_commit}};
 }
 
+Json gpus(const Gpus& gpus) {
+  Json list = Json::array();
+  for (const auto& gpu : gpus.list)
+    list.push_back({{"number", gpu.number},
+                    {"name", gpu.name},
+                    {"pci_bus_id", gpu.pci_bus_id},
+                    {"memory_bytes", gpu.memory}});
+  return {{"list", std::move(list)},
+          {"driver", gpus.driver},
+          {"runtime", gpus.runtime},
+          {"nccl", gpus.nccl.empty() ? Json(nullptr) : Json(gpus.nccl)},
+          {"virtual", gpus.are_virtual}};
+}
+
 Json timing(const Series& series, const Row& row, const std::optional<Timing>& measured) {
   if (!measured) return nullptr;
   const auto& check = measured->check;
@@ -95,6 +122,7 @@ Json timing(const Series& series, const Row& row, const std::optional<Timing>& m
                {"round_medians_us", measured->round_medians},
                {"iterations", measured->iterations},
                {"calls_per_sample", measured->calls_per_sample}};
+  if (measured->issue_time) json["issue_us"] = *measured->issue_time;
   if (!measured->spec.empty()) json["algorithm"] = measured->spec;
   if (!measured->round_facts.empty()) {
     Json probes = Json::array();
@@ -121,7 +149,7 @@ Json results(const Report& report) {
       list.push_back({{"collective", to_string(series.collective)},
                       {"algorithm", series.label},
                       {"ranks", series.ranks},
-                      {"kind", "measured"},
+                      {"kind", report.kind()},
                       {"asked_size", row.asked},
                       {"size", row.bytes},
                       {"count", row.count},
@@ -141,8 +169,13 @@ Json algorithms(const Report& report) {
     Json json = {{"collective", to_string(series.collective)},
                  {"algorithm", series.label},
                  {"ranks", series.ranks},
-                 {"library", series.peer ? Json(series.detail) : Json("ringside")},
+                 {"library", series.detail.empty() ? Json("ringside") : Json(series.detail)},
                  {"average_bus_bandwidth", average_bus_bandwidth(series)}};
+    if (!series.issue.empty()) {
+      json["spec"] = series.spec;
+      json["issue"] = series.issue;
+      json["copies"] = series.copies.empty() ? Json(nullptr) : Json(series.copies);
+    }
     if (series.facts)
       json["counted_from_plan"] = {{"steps", series.facts->steps},
                                    {"ops", series.facts->ops},
@@ -181,6 +214,11 @@ std::string csv_field(const std::string& text) {
   return quoted + "\"";
 }
 
+/// Empty for what was not measured.
+std::string csv_number(double value) {
+  return std::isnan(value) ? std::string() : fmt::format("{}", value);
+}
+
 }  // namespace
 
 std::string json_report(const Report& report, bool with_summary) {
@@ -202,7 +240,7 @@ std::string json_report(const Report& report, bool with_summary) {
   for (const auto collective : report.request.collectives)
     collectives.push_back(to_string(collective));
   Json json = {{"ringside_bench", 1},
-               {"kind", "measured"},
+               {"kind", report.kind()},
                {"collectives", std::move(collectives)},
                {"start_time", report.start_time},
                {"machine", machine(report.machine)},
@@ -216,12 +254,13 @@ std::string json_report(const Report& report, bool with_summary) {
                 {{"bandwidth", timed == 0 ? 0.0 : bandwidth / static_cast<double>(timed)},
                  {"okay", "unchecked"}}},
                {"errors", Json::array()}};
+  if (report.gpus) json["gpus"] = gpus(*report.gpus);
   if (!report.request.compare.empty()) {
     json["ratios"] = ratios(report);
     json["ratios_note"] =
-        "medians of same-round ratios; other libraries' ranks are mostly processes and ours "
-        "threads, "
-        "which is not like for like";
+        report.gpus ? "medians of same-round ratios of times between GPU events"
+                    : "medians of same-round ratios; other libraries' ranks are mostly processes "
+                      "and ours threads, which is not like for like";
   }
   if (with_summary) json["summary"] = summary(report);
   json["end_time"] = report.end_time;
@@ -232,23 +271,25 @@ std::string csv_report(const Report& report) {
   std::string text =
       "kind,collective,algorithm,ranks,type,redop,root,size,count,placement,buffers,time_us,"
       "algbw_GBps,busbw_GBps,nwrong,median_us,min_us,p95_us,skew_us,iterations,calls_per_sample,"
-      "ran\n";
+      "ran,issue_us\n";
   for (const auto& series : report.series)
     for (const auto& row : series.rows)
       for (const auto placement : placements) {
         const auto& timing = row.at(placement);
         if (!timing) continue;
         text += fmt::format(
-            "measured,{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", report.kind(),
             to_string(series.collective), csv_field(series.label), series.ranks,
             nccl_tests_name(row.type), redop_name(series.collective, row.op),
             root_column(series.collective, series.root), row.bytes, row.count,
             placement == Placement::in_place ? "in_place" : "out_of_place",
-            to_string(report.request.buffers), timing->time,
-            algorithm_bandwidth(row.bytes, timing->time), bus_bandwidth(series, row, *timing),
-            timing->check ? std::to_string(timing->check->wrong) : "", timing->median,
-            timing->minimum, timing->p95, timing->skew, timing->iterations,
-            timing->calls_per_sample, csv_field(timing->spec));
+            to_string(report.request.buffers), csv_number(timing->time),
+            csv_number(algorithm_bandwidth(row.bytes, timing->time)),
+            csv_number(bus_bandwidth(series, row, *timing)),
+            timing->check ? std::to_string(timing->check->wrong) : "", csv_number(timing->median),
+            csv_number(timing->minimum), csv_number(timing->p95), csv_number(timing->skew),
+            timing->iterations, timing->calls_per_sample, csv_field(timing->spec),
+            timing->issue_time ? csv_number(*timing->issue_time) : "");
       }
   return text;
 }

@@ -9,8 +9,6 @@
 namespace ringside::bench {
 namespace {
 
-/// Reading the clock takes about 22 ns, 1 % of this.
-constexpr double shortest_sample = 2e-6;
 constexpr std::int64_t most_samples = 2000;
 
 /// Calls shorter than this are led in by calls of their own: the ranks wake up within tens of
@@ -58,15 +56,15 @@ double calibrate(Subject& subject, const Cell& cell, const BenchRequest& request
 class Rounds {
  public:
   /// Calls that take `call` seconds.
-  Rounds(const BenchRequest& request, Seconds share, double call)
-      : request_(request), share_(share), call_(call) {}
+  Rounds(const BenchRequest& request, Seconds share, double call, Seconds shortest_sample)
+      : request_(request), share_(share), call_(call), shortest_sample_(shortest_sample) {}
 
   /// The next round's.
   [[nodiscard]] Block block() const {
     const std::int64_t rounds = rounds_of(request_);
-    Block block = request_.iterations
-                      ? block_of((*request_.iterations + rounds - 1) / rounds, call_)
-                      : block_within(call_, share_);
+    Block block = request_.iterations ? block_of((*request_.iterations + rounds - 1) / rounds,
+                                                 call_, shortest_sample_)
+                                      : block_within(call_, share_, shortest_sample_);
     if (!request_.iterations) block.limit = share_ * patience;
     block.buffers = request_.buffers;
     return block;
@@ -84,6 +82,8 @@ class Rounds {
     if (!request_.iterations && (now > 2 * call_ || now < call_ / 2)) call_ = now;
     round_times_.push_back(1e6 * mean(times.rank_seconds) / calls);
     skews_.push_back(1e6 * (maximum(times.rank_seconds) - minimum(times.rank_seconds)) / calls);
+    if (!times.issue_seconds.empty())
+      round_issue_times_.push_back(1e6 * mean(times.issue_seconds) / calls);
     round_medians_.push_back(1e6 * bench::median(times.sample_seconds));
     for (const double seconds : times.sample_seconds) samples_.push_back(1e6 * seconds);
     return slowest(times);
@@ -96,6 +96,7 @@ class Rounds {
     timing.round_facts = facts_;
     timing.time = bench::median(round_times_);
     timing.round_times = round_times_;
+    if (!round_issue_times_.empty()) timing.issue_time = bench::median(round_issue_times_);
     timing.round_medians = round_medians_;
     timing.median = bench::median(samples_);
     timing.minimum = bench::minimum(samples_);
@@ -110,21 +111,22 @@ class Rounds {
   const BenchRequest& request_;
   Seconds share_;
   double call_;
+  Seconds shortest_sample_;
   std::int64_t calls_ = 0, calls_per_sample_ = 1;
-  std::vector<double> round_times_, round_medians_, skews_, samples_;
+  std::vector<double> round_times_, round_issue_times_, round_medians_, skews_, samples_;
   std::vector<RoundFacts> facts_;
 };
 
 }  // namespace
 
-Block block_within(double call, Seconds limit) {
+Block block_within(double call, Seconds limit, Seconds shortest_sample) {
   const double calls = std::floor(limit.count() / std::max(call, 1e-9));
-  return block_of(static_cast<std::int64_t>(std::clamp(calls, 1.0, 1e12)), call);
+  return block_of(static_cast<std::int64_t>(std::clamp(calls, 1.0, 1e12)), call, shortest_sample);
 }
 
-Block block_of(std::int64_t calls, double call) {
+Block block_of(std::int64_t calls, double call, Seconds shortest_sample) {
   Block block;
-  const double for_the_clock = std::ceil(shortest_sample / std::max(call, 1e-9));
+  const double for_the_clock = std::ceil(shortest_sample.count() / std::max(call, 1e-9));
   block.calls_per_sample =
       std::max(static_cast<std::int64_t>(for_the_clock), (calls + most_samples - 1) / most_samples);
   block.calls_per_sample = std::min(block.calls_per_sample, calls);
@@ -141,7 +143,8 @@ std::vector<Timing> measure(const std::vector<Subject*>& subjects, const Cell& c
 
   std::vector<Rounds> of_subject;
   for (Subject* subject : subjects)
-    of_subject.emplace_back(request, share, calibrate(*subject, cell, request, share));
+    of_subject.emplace_back(request, share, calibrate(*subject, cell, request, share),
+                            subject->shortest_sample());
   double spent = 0;
   for (int round = 0; round < rounds; ++round) {
     if (!request.iterations && spent > most) break;

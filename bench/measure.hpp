@@ -16,8 +16,8 @@ namespace ringside::bench {
 /// them it does to its neighbours, and ratios of the same round are fair.
 ///
 /// The number of calls is decided here, by the slowest rank of a trial block, and handed to all
-/// ranks: a sample takes at least 2 us, or the clock would be a part of it, and a block has at most
-/// 2,000 samples. Every block is watched by `watch`.
+/// ranks: a sample takes at least as long as the subject says (2 us on the host), or the clock
+/// would be a part of it, and a block has at most 2,000 samples. Every block is watched by `watch`.
 ///
 /// Without a given number of calls the time is kept also on a machine that slows down meanwhile:
 /// a block has fewer calls if those of the last one took more than twice as long as planned; it
@@ -34,9 +34,11 @@ namespace ringside::bench {
 }
 
 /// The block that takes about `limit` when one call takes `call` seconds; at least one call.
-[[nodiscard]] Block block_within(double call, Seconds limit);
+[[nodiscard]] Block block_within(double call, Seconds limit,
+                                 Seconds shortest_sample = clock_sample);
 
 /// The block of about `calls` calls; never fewer.
-[[nodiscard]] Block block_of(std::int64_t calls, double call);
+[[nodiscard]] Block block_of(std::int64_t calls, double call,
+                             Seconds shortest_sample = clock_sample);
 
 }  // namespace ringside::bench

@@ -24,7 +24,7 @@ void send_and_receive(Communicator& communicator, const Arguments& arguments,
 
 }  // namespace
 
-MessageSubject::MessageSubject(Stage& stage, Call call)
+MessageSubject::MessageSubject(HostStage& stage, Call call)
     : stage_(stage), call_(call ? std::move(call) : Call(send_and_receive)) {}
 
 Series MessageSubject::describe() const {
@@ -48,7 +48,6 @@ BlockTimes MessageSubject::time(const Cell& cell, const Block& block) {
 }
 
 std::optional<CheckOutcome> MessageSubject::check(const Cell& cell) {
-  constexpr int poison = 0xa5;
   odd_check_ = !odd_check_;
   const std::uint64_t seed = odd_check_ ? 1 : 2;
   const int ranks = stage_.team().size();

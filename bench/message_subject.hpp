@@ -4,7 +4,7 @@
 #pragma once
 
 #include "ringside/bench/algorithm_subject.hpp"
-#include "ringside/bench/stage.hpp"
+#include "ringside/bench/host_stage.hpp"
 #include "ringside/bench/subject.hpp"
 
 namespace ringside::bench {
@@ -13,7 +13,7 @@ class MessageSubject final : public Subject {
  public:
   /// The stage is one of an all_reduce, whose buffers are as long. `call` stands in for the
   /// messages in tests of the checks.
-  explicit MessageSubject(Stage& stage, Call call = {});
+  explicit MessageSubject(HostStage& stage, Call call = {});
 
   [[nodiscard]] Series describe() const override;
   [[nodiscard]] std::optional<std::string> refusal(const Cell& cell) const override;
@@ -24,7 +24,7 @@ class MessageSubject final : public Subject {
  private:
   [[nodiscard]] CallOptions call_options() const;
 
-  Stage& stage_;
+  HostStage& stage_;
   Call call_;
   bool odd_check_ = false;
 };

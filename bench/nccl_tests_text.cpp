@@ -5,6 +5,10 @@
 #include <fmt/printf.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
 #include "ringside/base/text.hpp"
 
 namespace ringside::bench {
@@ -13,9 +17,16 @@ namespace {
 std::string devices(const Report& report, const Series& series) {
   std::string lines = "# Using devices\n";
   for (int rank = 0; rank < series.ranks; ++rank)
-    lines += fmt::sprintf("#  Rank %2d Group %2d Pid %6d on %10s device %2d [%04x:%02x:%02x] %s\n",
-                          rank, 0, static_cast<int>(::getpid()), report.machine.host_name, 0, 0, 0,
-                          0, report.machine.processor);
+    if (report.gpus) {
+      const Gpu& gpu = report.gpus->of(report.request.gpus.device_of(rank));
+      lines += fmt::sprintf("#  Rank %2d Group %2d Pid %6d on %10s device %2d [%s] %s\n", rank, 0,
+                            static_cast<int>(::getpid()), report.machine.host_name, gpu.number,
+                            gpu.pci_bus_id.substr(0, gpu.pci_bus_id.find('.')), gpu.name);
+    } else
+      lines +=
+          fmt::sprintf("#  Rank %2d Group %2d Pid %6d on %10s device %2d [%04x:%02x:%02x] %s\n",
+                       rank, 0, static_cast<int>(::getpid()), report.machine.host_name, 0, 0, 0, 0,
+                       report.machine.processor);
   return lines;
 }
 
@@ -45,6 +56,37 @@ std::string four_fields(const Series& series, const Row& row, const std::optiona
   return numbers + fmt::sprintf("  %6g", static_cast<double>(timing->check->wrong));
 }
 
+/// How the times of this series came about.
+std::string conditions(const Report& report, const Series& series) {
+  const auto& machine = report.machine;
+  if (report.gpus) {
+    std::string text =
+        fmt::format("# ringside {} ({}), backend {}: {}, calls issued {} {}{}\n", machine.version,
+                    machine.source_commit, to_string(report.request.backend), gpu_timing(report),
+                    series.issue == "graphs" ? "as" : "in", series.issue,
+                    series.copies.empty() ? "" : fmt::format(", copies={}", series.copies));
+    return text + gpu_remarks(report, series.ranks);
+  }
+  return fmt::format(
+      "# ringside {} ({}): measured on {}, {} of {} cores{}\n", machine.version,
+      machine.source_commit, series.peer ? "ranks of its own" : "threads of one process",
+      machine.allowed_cores, machine.cores,
+      series.peer ? ""
+                  : fmt::format(" ({}), {} kernels", placing(report.request, machine, series.ranks),
+                                machine.kernels));
+}
+
+/// "3.2 to 15.8 us" of all rows and placements; empty where calls are complete when they return.
+std::string issue_range(const Series& series) {
+  std::vector<double> times;
+  for (const auto& row : series.rows)
+    for (const auto& timing : row.timings)
+      if (timing && timing->issue_time) times.push_back(*timing->issue_time);
+  if (times.empty()) return {};
+  const auto [least, most] = std::ranges::minmax(times);
+  return fmt::format("{:.2f} to {:.2f} us", least, most);
+}
+
 /// The request as far as it is about this series.
 BenchRequest of_series(BenchRequest request, const Series& series) {
   request.collectives = {series.collective};
@@ -55,6 +97,7 @@ BenchRequest of_series(BenchRequest request, const Series& series) {
 }  // namespace
 
 std::string number_in(double value, int width) {
+  if (std::isnan(value)) return "-";
   for (const int decimals : {2, 1, 0}) {
     auto text = fmt::sprintf("%.*f", decimals, value);
     if (text.size() <= static_cast<std::size_t>(width)) return text;
@@ -67,22 +110,17 @@ std::string text_header(const Report& report, const Series& series) {
   const bool factor = request.sizes.factor > 1;
   std::string text = fmt::format("# algorithm: {}{}\n", series.label,
                                  series.detail.empty() ? "" : fmt::format(" ({})", series.detail));
-  text += fmt::format(
-      "# ringside {} ({}): measured on {}, {} of {} cores{}\n", report.machine.version,
-      report.machine.source_commit, series.peer ? "ranks of its own" : "threads of one process",
-      report.machine.allowed_cores, report.machine.cores,
-      series.peer ? ""
-                  : fmt::format(" ({}), {} kernels", placing(request, report.machine, series.ranks),
-                                report.machine.kernels));
-  if (!series.peer) text += inline_remark(of_series(request, series));
+  text += conditions(report, series);
+  if (!series.peer && !report.gpus) text += inline_remark(of_series(request, series));
   text += buffers_remark(request);
   text += fmt::format("# Collective test starting: {}\n", nccl_tests_name(series.collective));
   text += fmt::format(
       "# nThread {} nGpus 1 minBytes {} maxBytes {} step: {}({}) warmup iters: {} iters: {} agg "
-      "iters: 1 validation: {} graph: 0 unalign: 0\n",
+      "iters: 1 validation: {} graph: {} unalign: 0\n",
       series.ranks, request.sizes.begin, request.sizes.end,
       factor ? request.sizes.factor : request.sizes.step, factor ? "factor" : "bytes",
-      request.warmup, request.iterations.value_or(0), request.check && !series.peer ? 1 : 0);
+      request.warmup, request.iterations.value_or(0),
+      request.check && (!series.peer || report.gpus) ? 1 : 0, series.issue == "graphs" ? 1 : 0);
   if (!request.iterations)
     text +=
         fmt::format("# iterations by time: {} a row and placement, in {} round{}\n",
@@ -103,8 +141,12 @@ std::string text_row(const Series& series, const Row& row) {
 
 std::string text_footer(const Series& series) {
   const auto failed = failed_checks(series);
+  const double bandwidth = average_bus_bandwidth(series);
+  const auto issue = issue_range(series);
   return fmt::format("# Out of bounds values : {} {}\n", failed, failed == 0 ? "OK" : "FAILED") +
-         fmt::sprintf("# Avg bus bandwidth    : %g \n", average_bus_bandwidth(series)) +
+         (std::isnan(bandwidth) ? "# Avg bus bandwidth    : - \n"
+                                : fmt::sprintf("# Avg bus bandwidth    : %g \n", bandwidth)) +
+         (issue.empty() ? "" : fmt::format("# Host time of a call  : {}\n", issue)) +
          fmt::format("#\n# Collective test concluded: {}\n#\n\n",
                      nccl_tests_name(series.collective));
 }

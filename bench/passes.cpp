@@ -41,6 +41,8 @@ Timing merge_timings(const std::vector<const Timing*>& passes) {
 
 Report merge_passes(std::vector<Report> passes) {
   Report merged = passes.front();
+  merged.end_time = passes.back().end_time;
+  if (merged.nothing_measured()) return merged;
   for (std::size_t s = 0; s < merged.series.size(); ++s)
     for (std::size_t r = 0; r < merged.series[s].rows.size(); ++r)
       for (const Placement placement : placements) {
@@ -51,7 +53,6 @@ Report merge_passes(std::vector<Report> passes) {
           if (const auto& one = pass.series.at(s).rows.at(r).at(placement)) all.push_back(&*one);
         timing = merge_timings(all);
       }
-  merged.end_time = passes.back().end_time;
   return merged;
 }
 

@@ -53,6 +53,21 @@ std::string placing(const BenchRequest& request, const Machine& machine, int ran
   return fmt::format("pinned, rank r to core r mod {}{}", cores, shared);
 }
 
+std::string_view gpu_timing(const Report& report) {
+  return report.nothing_measured() ? "checked, not measured"
+                                   : "measured by events of the GPUs in every rank's stream";
+}
+
+std::string gpu_remarks(const Report& report, int ranks) {
+  if (!report.gpus) return {};
+  std::string text =
+      fmt::format("# CUDA: driver {}, runtime {}{}\n", report.gpus->driver, report.gpus->runtime,
+                  report.gpus->nccl.empty() ? "" : ", " + report.gpus->nccl);
+  if (report.nothing_measured()) text += "# virtual devices: nothing was measured\n";
+  const auto shared = sharing_remark(report.request.gpus, ranks);
+  return text + (shared.empty() ? "" : fmt::format("# {}\n", shared));
+}
+
 std::string buffers_remark(const BenchRequest& request) {
   switch (request.buffers) {
     case Buffers::warm:
@@ -69,6 +84,15 @@ std::string buffers_remark(const BenchRequest& request) {
              "meet; both are not timed\n";
   }
   return {};
+}
+
+void forget_times(Timing& timing) {
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  timing.time = timing.median = timing.minimum = timing.p95 = timing.skew = none;
+  timing.issue_time.reset();
+  timing.round_times.clear();
+  timing.round_medians.clear();
+  timing.round_facts.clear();
 }
 
 std::string choices(const Row& row) {

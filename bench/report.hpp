@@ -45,6 +45,9 @@ struct Timing {
   double median = 0, minimum = 0, p95 = 0;
   /// Median over rounds of the difference between the slowest and the fastest rank.
   double skew = 0;
+  /// Where calls return before they are complete: what the host is in one, the median over rounds
+  /// of the mean over ranks.
+  std::optional<double> issue_time = std::nullopt;
   std::int64_t iterations = 0;
   std::int64_t calls_per_sample = 1;
   std::optional<CheckOutcome> check;
@@ -80,8 +83,10 @@ struct Series {
   int root = 0;
   std::string label;  ///< spec string, or the library's name
   bool peer = false;
-  bool baseline = false;  ///< a peer that is no library but a loop written by hand
-  std::string detail;     ///< a peer: what exactly was measured
+  bool baseline = false;                ///< a peer that is no library but a loop written by hand
+  std::string detail;                   ///< a peer: what exactly was measured
+  std::string spec = {};                ///< where the label says more than that
+  std::string issue = {}, copies = {};  ///< GPUs: how the calls were made (StageMode)
   int ranks = 1;
   std::optional<PlanFacts> facts;
   std::vector<Row> rows;
@@ -98,12 +103,23 @@ struct Skipped {
 struct Report {
   BenchRequest request;
   Machine machine;
+  std::optional<Gpus> gpus = std::nullopt;  ///< that it was measured on, and not on the host
   /// The library's options that were not at their default, and their values.
   std::vector<std::pair<std::string, std::string>> options;
   std::string start_time, end_time;  ///< UTC, ISO 8601
   std::vector<Series> series;
   std::vector<Skipped> skipped;
+
+  /// The calls ran on a test double: their results were checked, and their times mean nothing.
+  [[nodiscard]] bool nothing_measured() const { return gpus && gpus->are_virtual; }
+  /// "measured", or that nothing was.
+  [[nodiscard]] std::string_view kind() const {
+    return nothing_measured() ? "not measured" : "measured";
+  }
 };
+
+/// For what was not measured: all times are NaN, and there are none of rounds.
+void forget_times(Timing& timing);
 
 /// Bytes a microsecond are MB/s; the row prints GB/s (1e9 B/s).
 [[nodiscard]] inline double algorithm_bandwidth(std::uint64_t bytes, double microseconds) {
@@ -122,6 +138,13 @@ struct Report {
 
 /// "pinned: rank r on core r mod 2 (of 0 1), 4 ranks on 2 cores"...: where the ranks run.
 [[nodiscard]] std::string placing(const BenchRequest& request, const Machine& machine, int ranks);
+
+/// How times on GPUs are measured, in words.
+[[nodiscard]] std::string_view gpu_timing(const Report& report);
+
+/// `#` lines about the GPUs: versions, ranks that share one, and whether anything was measured.
+/// Empty on the host.
+[[nodiscard]] std::string gpu_remarks(const Report& report, int ranks);
 
 /// A `#` line about buffers that are not warm; empty for those that are.
 [[nodiscard]] std::string buffers_remark(const BenchRequest& request);

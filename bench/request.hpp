@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ringside/base/clock.hpp"
+#include "ringside/bench/gpus.hpp"
 #include "ringside/bench/operation.hpp"
 #include "ringside/bench/sizes.hpp"
 #include "ringside/collectives/reduction/types.hpp"
@@ -42,6 +43,8 @@ inline constexpr std::array all_buffers = {Buffers::warm, Buffers::cold, Buffers
 }
 
 struct BenchRequest {
+  BackendKind backend = BackendKind::host;
+  GpuRequest gpus = {};  ///< of the backends that run on some
   std::vector<Operation> collectives = {Collective::all_reduce};
   /// Spec strings; empty: every registered algorithm that supports the request.
   std::vector<std::string> algorithms = {};
@@ -74,6 +77,14 @@ struct BenchRequest {
   std::vector<std::string> compare = {};  ///< competitors (competitors.hpp), in the same rounds
   bool compare_what_is_here = false;      ///< one that is not installed is left out, no error
   std::string peer_folder = {};  ///< of the peers' programs; empty: look for it beside this program
+
+  /// Subjects that take turns on every collective; 0: as many as there are algorithms.
+  [[nodiscard]] std::size_t series_at_once() const {
+    if (backend == BackendKind::nccl) return 1;
+    const std::size_t ways =
+        backend == BackendKind::host ? 1 : gpus.issue.size() * gpus.copies.size();
+    return algorithms.empty() ? 0 : algorithms.size() * ways + compare.size();
+  }
 };
 
 /// The rounds that are run: with fewer calls than rounds, one a call.

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ringside/base/error.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/bench/competitors.hpp"
@@ -61,40 +63,72 @@ Seconds read_time(const JsonValue& value) {
   return Seconds{seconds};
 }
 
+/// Some of the words, each once.
+std::vector<std::string> read_words(const JsonValue& list,
+                                    std::initializer_list<std::string_view> words) {
+  (void)list.size(1, words.size());
+  std::vector<std::string> read;
+  for (const auto& item : list.items()) {
+    (void)item.choice(words);
+    if (std::find(read.begin(), read.end(), item.text()) != read.end())
+      item.fail("it is there twice");
+    read.push_back(item.text());
+  }
+  return read;
+}
+
+/// Runs of the host say nothing of all this.
+void read_gpu_request(const JsonValue& backend, const JsonValue& value, BenchRequest& request) {
+  request.backend = backend_kinds.at(backend.choice({"host", "cuda", "nccl"}));
+  if (request.backend == BackendKind::host) return;
+  (void)value["devices"].size(1, most_items);
+  for (const auto& item : value["devices"].items())
+    request.gpus.devices.push_back(static_cast<int>(item.integer(0, most_ranks - 1)));
+  request.gpus.issue = read_words(value["issue"], {"streams", "graphs"});
+  request.gpus.copies = read_words(value["copies"], {"auto", "engine", "kernel"});
+}
+
 }  // namespace
 
 Json request_to_json(const BenchRequest& request) {
-  return {{"collectives", names(request.collectives)},
-          {"algorithms", request.algorithms},
-          {"ranks", request.ranks},
-          {"root", request.root},
-          {"begin", request.sizes.begin},
-          {"end", request.sizes.end},
-          {"factor", request.sizes.factor},
-          {"step", request.sizes.step},
-          {"exact_counts", request.exact_counts},
-          {"types", names(request.types)},
-          {"ops", names(request.ops)},
-          {"out_of_place", request.measured[0]},
-          {"in_place", request.measured[1]},
-          {"iterations", request.iterations ? Json(*request.iterations) : Json(nullptr)},
-          {"time_s", request.time.count()},
-          {"warmup", request.warmup},
-          {"rounds", request.rounds},
-          {"spread", request.spread},
-          {"check", request.check},
-          {"pin", request.pin},
-          {"compare", request.compare},
-          {"watch", request.watch},
-          {"buffers", to_string(request.buffers)},
-          {"cold_bytes", request.cold_bytes ? Json(*request.cold_bytes) : Json(nullptr)}};
+  Json json = {{"collectives", names(request.collectives)},
+               {"algorithms", request.algorithms},
+               {"ranks", request.ranks},
+               {"root", request.root},
+               {"begin", request.sizes.begin},
+               {"end", request.sizes.end},
+               {"factor", request.sizes.factor},
+               {"step", request.sizes.step},
+               {"exact_counts", request.exact_counts},
+               {"types", names(request.types)},
+               {"ops", names(request.ops)},
+               {"out_of_place", request.measured[0]},
+               {"in_place", request.measured[1]},
+               {"iterations", request.iterations ? Json(*request.iterations) : Json(nullptr)},
+               {"time_s", request.time.count()},
+               {"warmup", request.warmup},
+               {"rounds", request.rounds},
+               {"spread", request.spread},
+               {"check", request.check},
+               {"pin", request.pin},
+               {"compare", request.compare},
+               {"watch", request.watch},
+               {"buffers", to_string(request.buffers)},
+               {"cold_bytes", request.cold_bytes ? Json(*request.cold_bytes) : Json(nullptr)}};
+  if (request.backend == BackendKind::host) return json;
+  json["backend"] = to_string(request.backend);
+  json["devices"] = request.gpus.devices;
+  json["issue"] = request.gpus.issue;
+  json["copies"] = request.gpus.copies;
+  return json;
 }
 
 BenchRequest request_from_json(const JsonValue& value) {
   value.only({"collectives", "algorithms", "ranks",        "root",       "begin",   "end",
               "factor",      "step",       "exact_counts", "types",      "ops",     "out_of_place",
               "in_place",    "iterations", "time_s",       "warmup",     "rounds",  "spread",
-              "check",       "pin",        "buffers",      "cold_bytes", "compare", "watch"});
+              "check",       "pin",        "buffers",      "cold_bytes", "compare", "watch",
+              "backend",     "devices",    "issue",        "copies"});
   BenchRequest request;
   request.collectives = read_names<Operation>(value["collectives"], parse_operation);
   request.algorithms = read_specs(value["algorithms"]);
@@ -129,6 +163,7 @@ BenchRequest request_from_json(const JsonValue& value) {
   request.watch = value["watch"].boolean();
   request.buffers = all_buffers.at(value["buffers"].choice({"warm", "cold", "rewritten"}));
   if (!value["cold_bytes"].is_null()) request.cold_bytes = size_of_value(value["cold_bytes"]);
+  if (const auto backend = value.find("backend")) read_gpu_request(*backend, value, request);
   return request;
 }
 

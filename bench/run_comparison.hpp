@@ -58,7 +58,8 @@ struct MeasuredRun {
   std::string name;  ///< of the file, or "now"
   std::string processor, commit, date;
   std::string version = {}, compiler = {}, kernels = {};  ///< of the program
-  int cores = 0;                                          ///< that the ranks could run on
+  std::string gpus = {};  ///< their names and versions in words; empty: the host
+  int cores = 0;          ///< that the ranks could run on
   /// The library's options that were not at their default; nothing: the file does not say.
   std::optional<std::map<std::string, std::string>> options = std::nullopt;
   BenchRequest request;

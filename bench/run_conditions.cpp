@@ -2,6 +2,7 @@
 #include "ringside/bench/run_conditions.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <set>
 
@@ -15,6 +16,15 @@ std::string buffers_of(const BenchRequest& request) {
   if (request.buffers == Buffers::cold && request.cold_bytes)
     return fmt::format("{}:{}", to_string(request.buffers), format_size(*request.cold_bytes));
   return std::string(to_string(request.buffers));
+}
+
+/// With what its calls depend on.
+std::string backend_of(const BenchRequest& request) {
+  std::string text(to_string(request.backend));
+  if (request.backend == BackendKind::host) return text;
+  return text + fmt::format(" on GPUs {}, {} with copies={}", fmt::join(request.gpus.devices, ","),
+                            fmt::join(request.gpus.issue, "+"),
+                            fmt::join(request.gpus.copies, "+"));
 }
 
 void refuse_if_differs(const char* what, const std::string& old_value,
@@ -55,6 +65,7 @@ std::vector<std::string> differing_options(const MeasuredRun& old_run, const Mea
 void check_same_conditions(const MeasuredRun& old_run, const MeasuredRun& new_run) {
   const auto& old_request = old_run.request;
   const auto& new_request = new_run.request;
+  refuse_if_differs("--backend", backend_of(old_request), backend_of(new_request));
   refuse_if_differs("--buffers", buffers_of(old_request), buffers_of(new_request));
   refuse_if_differs("--exact-counts", yes_no(old_request.exact_counts),
                     yes_no(new_request.exact_counts));
@@ -68,6 +79,7 @@ std::vector<std::string> differing_conditions(const MeasuredRun& old_run,
     if (before != now)
       lines.push_back(fmt::format("{} was {}, now {}", what, quote(before), quote(now)));
   };
+  compare("the GPUs", old_run.gpus, new_run.gpus);
   if (old_run.processor != new_run.processor)
     lines.emplace_back("these are two machines, not two programs, that are compared");
   compare("the number of cores", fmt::format("{}", old_run.cores),

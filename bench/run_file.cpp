@@ -72,9 +72,17 @@ void read_result(const JsonValue& result, const std::string& collective, Measure
     if (timing.is_null()) continue;
     key.placement = placement;
     const JsonValue wrong = timing["nwrong"];
-    run.rows.push_back({key, read_rounds(timing, key.ranks <= run.cores),
+    run.rows.push_back({key, read_rounds(timing, key.ranks <= run.cores || !run.gpus.empty()),
                         wrong.is_null() ? 0 : static_cast<std::uint64_t>(wrong.integer(0))});
   }
+}
+
+std::string gpus_in_words(const JsonValue& gpus) {
+  std::string words;
+  (void)gpus["list"].size(1, max_ranks);
+  for (const auto& gpu : gpus["list"].items()) words += gpu["name"].text() + ", ";
+  return words +
+         fmt::format("driver {}, runtime {}", gpus["driver"].text(), gpus["runtime"].text());
 }
 
 std::optional<std::map<std::string, std::string>> read_options(const JsonValue& root) {
@@ -119,6 +127,7 @@ MeasuredRun run_from_json(std::string_view text, const std::string& name) {
   run.compiler = machine["compiler"].text();
   run.kernels = machine["reduction_kernels"].text();
   run.cores = static_cast<int>(machine["allowed_cores"].integer(0, 1'000'000));
+  if (const auto gpus = root.find("gpus")) run.gpus = gpus_in_words(*gpus);
   run.options = read_options(root);
   const auto all = root.find("collective");
   const std::string collective = all && all->is_string() ? all->text() : "";

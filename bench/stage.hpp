@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
-/// What the algorithms of one collective at one number of ranks take turns on: a team, its buffers
+/// What subjects run on at one collective and one number of ranks: a team, the memory of its ranks
 /// and the contributions of checked calls.
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
+#include <string>
 #include <tuple>
-#include <vector>
 
-#include "ringside/bench/buffers.hpp"
 #include "ringside/bench/checked_data.hpp"
 #include "ringside/bench/request.hpp"
+#include "ringside/bench/subject.hpp"
 #include "ringside/bench/team.hpp"
 #include "ringside/collectives/request.hpp"
 
@@ -33,6 +35,14 @@ struct CallShape {
 /// For blocks of `count` elements.
 [[nodiscard]] CallShape call_shape(const Request& request, int rank, std::size_t count);
 
+/// How a stage's ranks run, where there are several ways to measure.
+struct StageMode {
+  std::string issue = {};  ///< GPUs: "streams" or "graphs"; empty: there is but one way
+  std::string copies = {};
+  std::string label = {};  ///< what distinguishes it from the others measured; empty: nothing
+};
+
+/// The subjects of one stage take turns on it.
 class Stage {
  public:
   struct Memory {
@@ -40,53 +50,64 @@ class Stage {
     std::byte* output;
   };
 
-  /// For calls of `what` (its placement is ignored) of up to `bytes` bytes (volume.hpp). Throws
-  /// Error(io) without memory.
-  Stage(const Request& what, std::size_t bytes, const BenchRequest& request);
+  /// A checked call of one rank. The memory of `write` and `read` is the host's, that of `call` the
+  /// rank's; they may be the same.
+  struct CheckedCall {
+    Placement placement;
+    CallShape shape;
+    std::size_t element_bytes;
+    std::function<void(const Memory&)> write;  ///< before the call
+    std::function<void(const Memory&, const CallOptions&)> call;
+    std::function<void(const Memory&)> read;  ///< when it is complete
+  };
 
-  /// Bytes of all ranks' buffers of such a stage.
-  [[nodiscard]] static std::uint64_t bytes_needed(const Request& what, std::size_t bytes,
-                                                  const BenchRequest& request);
+  virtual ~Stage() = default;
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
 
-  [[nodiscard]] Team& team() { return team_; }
+  [[nodiscard]] Team& team() { return *team_; }
   [[nodiscard]] Request request(Placement placement) const;
   [[nodiscard]] std::optional<Seconds> timeout() const { return timeout_; }
+  [[nodiscard]] const StageMode& mode() const { return mode_; }
 
-  /// Where a rank's data lie in a call of the shape. Of cold buffers there are many, and `turn`
-  /// says which.
-  [[nodiscard]] Memory memory(int rank, Placement placement, const CallShape& shape,
-                              std::size_t element_bytes, std::uint64_t turn = 0);
-  /// Calls so far with cold buffers: the next one's turn. A rank counts its own.
-  [[nodiscard]] std::uint64_t& turns(int rank) {
-    return turns_[static_cast<std::size_t>(rank)].number;
-  }
+  /// Times one block of calls: see Subject::time.
+  [[nodiscard]] virtual BlockTimes time(const Cell& cell, const Block& block,
+                                        const CallOptions& options) = 0;
+  /// No sample shall be shorter than this: the clock would be a part of it.
+  [[nodiscard]] virtual Seconds shortest_sample() const = 0;
 
-  /// Writes ones where calls of blocks of `count` elements find their data: numbers that no
-  /// repetition in place turns into slow ones (subnormals).
-  void fill_with_ones(ElementType type, std::uint64_t count);
+  /// Makes a checked call of a rank, on its thread. `options` are those of the call, but for what
+  /// the stage adds to them.
+  virtual void run(int rank, const CheckedCall& call, const CallOptions& options) = 0;
 
   /// Contributions, other ones at every second call, so that what a call left behind cannot pass
   /// for the result of the next.
   [[nodiscard]] const CheckedData& checked_data(ElementType type, ReduceOp op);
 
- private:
-  struct alignas(64) Turns {  // a cache line each: ranks count in their calls
-    std::uint64_t number = 0;
-  };
+ protected:
+  /// For calls of `what`; its placement is ignored.
+  Stage(std::shared_ptr<Team> team, const Request& what, std::optional<Seconds> timeout,
+        StageMode mode = {});
+  /// Before the memory goes: an error may have left calls under way, for whose end the ranks wait.
+  void dismiss_team() { team_.reset(); }
 
-  Team team_;
+ private:
+  std::shared_ptr<Team> team_;
   Request what_;
-  std::size_t pool_;  // bytes that cold buffers move through; 0: they stay
-  std::vector<PageBuffer> inputs_, outputs_;
-  std::vector<Turns> turns_;
-  std::optional<ElementType> pool_type_;  // that the whole pool was filled with
   std::optional<Seconds> timeout_;
+  StageMode mode_;
   std::map<std::tuple<ElementType, ReduceOp, bool>, CheckedData> checked_data_;
   bool odd_check_ = false;
 };
 
-/// The bytes a rank's cold buffers move through: with those of all ranks twice what the last caches
-/// hold. More ranks than cores share them.
-[[nodiscard]] std::size_t cold_pool(int ranks, int cores, std::uint64_t last_cache);
+/// Bytes of a rank's memory: inputs out of place; outputs, which in place hold both.
+struct RankBytes {
+  std::size_t input = 0, output = 0;
+};
+
+/// For calls of `what` of up to `bytes` bytes (volume.hpp), in the placements that are measured.
+/// `more`: bytes that each buffer is longer, where there is one.
+[[nodiscard]] RankBytes rank_bytes(const Request& what, int rank, std::size_t bytes,
+                                   const BenchRequest& request, std::size_t more = 0);
 
 }  // namespace ringside::bench

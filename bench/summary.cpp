@@ -184,7 +184,7 @@ std::string about_group(Operation collective, int ranks, const std::vector<Conte
   return text + join(parts, "; ") + ".";
 }
 
-std::string about_peer(const std::vector<Contest>& all) {
+std::string about_peer(const std::vector<Contest>& all, bool on_gpus) {
   const Contest* worst = nullptr;
   const Contest* best = nullptr;
   const auto factor = [](const Contest& contest) {
@@ -214,9 +214,11 @@ std::string about_peer(const std::vector<Contest>& all) {
   };
   return fmt::format(
       " {} took {} times as long as the fastest of ours in the geometric mean, from {} ({}) to {} "
-      "({}); ranks of MPI are processes and ours are threads, which is not like for like.",
+      "({}){}.",
       several ? "The best of the other libraries" : any->detail, factor_text(std::exp(log / count)),
-      factor_text(factor(*worst)), place(*worst), factor_text(factor(*best)), place(*best));
+      factor_text(factor(*worst)), place(*worst), factor_text(factor(*best)), place(*best),
+      on_gpus ? ""
+              : "; ranks of MPI are processes and ours are threads, which is not like for like");
 }
 
 std::string wrapped(const std::string& text) {
@@ -240,6 +242,7 @@ std::string wrapped(const std::string& text) {
 }  // namespace
 
 std::string summary(const Report& report) {
+  if (report.nothing_measured()) return "Virtual devices: nothing was measured.\n";
   const auto all = contests(report);
   std::string text = "Measured here; steps and memory traffic are counted from the plans.";
   for (const auto collective : report.request.collectives)
@@ -256,10 +259,11 @@ std::string summary(const Report& report) {
         if (series.collective == collective && series.ranks == ranks && !series.peer)
           rivals.push_back(&series);
       if (!of_group.empty() && collective != Collective::barrier)
-        text += fmt::format(
-            " {}", about_group(collective, ranks, of_group, rivals, report.machine.allowed_cores));
+        text +=
+            fmt::format(" {}", about_group(collective, ranks, of_group, rivals,
+                                           report.gpus ? max_ranks : report.machine.allowed_cores));
     }
-  return wrapped(text + about_peer(all));
+  return wrapped(text + about_peer(all, report.gpus.has_value()));
 }
 
 }  // namespace ringside::bench

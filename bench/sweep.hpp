@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// The whole measurement: every algorithm of every collective at every number of ranks, type,
-/// operator, size and placement, and Open MPI beside them.
+/// operator, size and placement, and other libraries beside them.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,8 @@ namespace ringside::bench {
 /// Called as soon as something is known, for output that does not wait for the end.
 struct SweepListener {
   /// A series is about to be measured; it has no rows yet.
-  std::function<void(const Series& series)> start = [](const Series&) {};
+  std::function<void(const Report& report, const Series& series)> start = [](const Report&,
+                                                                             const Series&) {};
   /// A row is complete; `series` holds it and those before it. Series of one collective
   /// and number of ranks grow together, because their algorithms take turns.
   std::function<void(const Series& series, const Row& row)> row = [](const Series&, const Row&) {};

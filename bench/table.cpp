@@ -2,8 +2,10 @@
 #include "ringside/bench/table.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "ringside/base/text.hpp"
@@ -14,10 +16,11 @@ namespace {
 
 /// Three digits at least: "0.123", "12.3", "1234".
 std::string short_number(double value) {
+  if (std::isnan(value)) return "-";
   return fmt::format("{:.{}f}", value, value < 1 ? 3 : value < 10 ? 2 : value < 100 ? 1 : 0);
 }
 
-std::string ratio(double value) { return short_number(value) + "x"; }
+std::string ratio(double value) { return short_number(value) + (std::isnan(value) ? "" : "x"); }
 
 /// Lines of cells, the first column left-aligned, the others right-aligned.
 std::string aligned(const std::vector<std::vector<std::string>>& lines, std::string_view before) {
@@ -105,7 +108,8 @@ std::string table(const Report& report, const std::vector<Contest>& columns, std
       for (std::size_t place = 0; place < column.ours.size(); ++place)
         if (column.ours[place].series == &series)
           cell = short_number(column.ours[place].timing->time) +
-                 wrong_mark(*column.ours[place].timing) + (place == 0 ? "*" : " ");
+                 wrong_mark(*column.ours[place].timing) +
+                 (place == 0 && !report.nothing_measured() ? "*" : " ");
       if (const auto* entry = entry_of(column.peers, series))
         cell = short_number(entry->timing->time) + " ";
       line.push_back(cell);
@@ -139,9 +143,25 @@ const char* ratio_remark() {
          "machine changes, a ratio may differ from that of two times\n";
 }
 
+std::string gpu_title(const Report& report) {
+  const auto& machine = report.machine;
+  const auto& request = report.request;
+  std::string text =
+      fmt::format("# ringside {}, backend {}: {}, calls issued in {}, copies={}{}\n",
+                  machine.version, to_string(request.backend), gpu_timing(report),
+                  fmt::join(request.gpus.issue, " and "), fmt::join(request.gpus.copies, " and "),
+                  request.check ? "; results checked" : "; results NOT checked");
+  for (const auto& gpu : report.gpus->list)
+    text += fmt::format("# GPU {} [{}] {}, {}\n", gpu.number, gpu.pci_bus_id, gpu.name,
+                        format_bytes(gpu.memory));
+  return text + gpu_remarks(report, *std::ranges::max_element(request.ranks)) +
+         (request.compare.empty() ? "" : ratio_remark());
+}
+
 }  // namespace
 
 std::string table_title(const Report& report) {
+  if (report.gpus) return gpu_title(report);
   const auto& machine = report.machine;
   return fmt::format(
              "# ringside {}: measured on {} ({} of {} cores), ranks are threads ({}), {} "
@@ -176,6 +196,7 @@ std::string tables(const Report& report, std::size_t first) {
 }
 
 std::string ratio_table(const Report& report) {
+  if (report.nothing_measured()) return {};
   std::vector<std::vector<std::string>> lines = {{"collective", "ranks", "type", "redop",
                                                   "placement", "size", "peer", "peer us", "ours us",
                                                   "ratio", "fastest of ours"}};
@@ -195,9 +216,11 @@ std::string ratio_table(const Report& report) {
          "is "
          "faster.\n"
          "# So a ratio may differ from that of the two times beside it, which are medians.\n"
-         "# Threads against processes (Gloo: threads): not like for like. The fastest of ours was "
-         "picked from these numbers.\n" +
-         aligned(lines, "# ");
+         "# " +
+         std::string(report.gpus ? ""
+                                 : "Threads against processes (Gloo: threads): not like for "
+                                   "like. ") +
+         "The fastest of ours was picked from these numbers.\n" + aligned(lines, "# ");
 }
 
 std::string skipped_lines(const Report& report) {

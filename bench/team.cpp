@@ -4,14 +4,12 @@
 #include <string>
 
 #include "ringside/base/threads.hpp"
-#include "ringside/collectives/world.hpp"
 
 namespace ringside::bench {
 
-Team::Team(int ranks, bool pinned)
-    : ranks_(ranks), cores_(pinned ? allowed_cpus() : std::vector<int>()) {
-  World world = World::threads(ranks);  // its errors belong to the caller's thread
-  host_ = std::thread([this, world = std::move(world)]() mutable {
+Team::Team(World of_ranks, bool pinned)
+    : ranks_(of_ranks.size()), cores_(pinned ? allowed_cpus() : std::vector<int>()) {
+  host_ = std::thread([this, world = std::move(of_ranks)]() mutable {
     try {
       world.run([this](Communicator& communicator) { stand_by(communicator); });
     } catch (...) {

@@ -9,18 +9,20 @@
 #include <thread>
 #include <vector>
 
-#include "ringside/collectives/communicator.hpp"
+#include "ringside/collectives/world.hpp"
 
 namespace ringside::bench {
 
-/// The ranks of a World of threads, kept alive between jobs. While there is none they sleep, so
+/// The ranks of a World, kept alive between jobs. While there is none they sleep, so
 /// that they take no core from another program that is measured in turn.
 class Team {
  public:
   using Job = std::function<void(Communicator&)>;
 
   /// `pinned`: rank r stays on the core number r mod (allowed cores).
-  explicit Team(int ranks, bool pinned = false);
+  explicit Team(World world, bool pinned = false);
+  /// Threads.
+  explicit Team(int ranks, bool pinned = false) : Team(World::threads(ranks), pinned) {}
   ~Team();
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// A block of calls of our own, timed on all ranks of a stage.
+/// A block of calls of our own, timed by the host on all ranks of a stage.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ringside/bench/block_timer.hpp"
-#include "ringside/bench/stage.hpp"
+#include "ringside/bench/host_stage.hpp"
 #include "ringside/bench/subject.hpp"
 #include "ringside/collectives/communicator.hpp"
 
@@ -18,7 +18,7 @@ namespace detail {
 template <class Submit>
 class TimedCall {
  public:
-  TimedCall(Stage& stage, Communicator& communicator, const Cell& cell, const Block& block,
+  TimedCall(HostStage& stage, Communicator& communicator, const Cell& cell, const Block& block,
             const CallOptions& options, const Submit& submit)
       : submit_(submit),
         stage_(stage),
@@ -63,7 +63,7 @@ class TimedCall {
   }
 
   const Submit& submit_;
-  Stage& stage_;
+  HostStage& stage_;
   Communicator& communicator_;
   const CallOptions& options_;
   Placement placement_;
@@ -83,7 +83,7 @@ class TimedCall {
 /// means nothing. A call of a collective ends when all ranks have begun it, so nobody is more than
 /// one ahead; messages round a ring let a rank be one ahead of each neighbour.
 template <class Submit>
-[[nodiscard]] BlockTimes time_on(Stage& stage, const Cell& cell, const Block& block,
+[[nodiscard]] BlockTimes time_on(HostStage& stage, const Cell& cell, const Block& block,
                                  const CallOptions& options, const Submit& submit) {
   const int ranks = stage.team().size();
   std::vector<std::vector<double>> ends(static_cast<std::size_t>(ranks));

@@ -114,6 +114,8 @@ class Tuner {
     }
   }
 
+  /// That were measured on; nothing on the host.
+  [[nodiscard]] const std::optional<Gpus>& gpus() const { return gpus_; }
   /// When the last measurement ended.
   [[nodiscard]] const std::string& date() const { return date_; }
 
@@ -121,6 +123,7 @@ class Tuner {
     std::vector<TuningRow> rows;
     for (std::size_t i = 0; i < results_.size(); ++i) {
       TuningRow row;
+      row.backend = to_string(request_.backend);
       row.collective = collective_;
       row.ranks = ranks_;
       row.cores = cores;
@@ -157,6 +160,8 @@ class Tuner {
   [[nodiscard]] Report sweep(std::uint64_t size, const std::vector<std::string>& specs, int rounds,
                              double share) {
     BenchRequest request;
+    request.backend = request_.backend;
+    request.gpus = request_.gpus;
     request.collectives = {collective_};
     request.algorithms = specs;
     request.ranks = {ranks_};
@@ -171,6 +176,7 @@ class Tuner {
     request.pin = request_.pin;
     Report report = run_sweep(request);
     date_ = report.end_time;
+    gpus_ = report.gpus;
     return report;
   }
 
@@ -219,6 +225,7 @@ class Tuner {
   Seconds per_size_;
   std::vector<std::string> candidates_, plain_;  // with and without slices
   std::string date_;
+  std::optional<Gpus> gpus_;
   std::map<std::string, int> hopeless_times_;
   std::set<std::string> given_up_;
   std::vector<std::vector<SizeTrials>> results_;  // by placement or for both, by size
@@ -338,7 +345,9 @@ std::vector<TuningRange> best_ranges(const std::vector<SizeTrials>& sizes,
 }
 
 Seconds least_tuning_time(const TuneRequest& request) {
-  constexpr Seconds of_cell{0.05};  // measured: teams, plans, proofs and the shortest rounds
+  // Measured on the host: teams, plans, proofs and the shortest rounds. On GPUs peers are probed as
+  // well, for each of two sweeps: an estimate, not measured.
+  const Seconds of_cell{request.backend == BackendKind::host ? 0.05 : 0.5};
   return of_cell * static_cast<double>(cells(request));
 }
 
@@ -363,6 +372,7 @@ TuningTable tune(const TuneRequest& request,
   const std::size_t total = cells(request);
   const Stopwatch watch;
   TuningTable table;
+  std::optional<Gpus> gpus;
   std::size_t done = 0;
   for (const Collective collective : collectives_of(request))
     for (const int ranks : request.ranks) {
@@ -378,6 +388,7 @@ TuningTable tune(const TuneRequest& request,
       }
       for (auto& row : tuner.rows(machine.allowed_cores)) table.rows.push_back(std::move(row));
       table.origin.date = tuner.date();
+      if (tuner.gpus()) gpus = tuner.gpus();
     }
   if (table.rows.empty())
     throw Error(ErrorCode::unsupported,
@@ -385,10 +396,16 @@ TuningTable tune(const TuneRequest& request,
   table.origin.machine = fmt::format("{}, {} of {} cores, {} kernels", machine.processor,
                                      machine.allowed_cores, machine.cores, machine.kernels);
   table.origin.commit = machine.source_commit;
+  std::string how = fmt::format("ranks are threads{}", request.pin ? " (pinned)" : "");
+  if (gpus) {
+    table.origin.machine += "; " + in_words(*gpus);
+    how = fmt::format("by events of the GPUs, calls issued in {}, copies={}",
+                      fmt::join(request.gpus.issue, ""), fmt::join(request.gpus.copies, ""));
+  }
   table.origin.measured = fmt::format(
-      "microseconds of one call, float32 sum, warm buffers, ranks are threads{}; the three fastest "
-      "and the choice; both placements averaged where a choice holds for both",
-      request.pin ? " (pinned)" : "");
+      "microseconds of one call, float32 sum, warm buffers, {}; the three fastest and the choice; "
+      "both placements averaged where a choice holds for both",
+      how);
   return table;
 }
 

@@ -14,7 +14,9 @@
 namespace ringside::bench {
 
 struct TuneRequest {
-  std::vector<Collective> collectives;  ///< empty: all but barrier
+  BackendKind backend = BackendKind::host;  ///< not nccl
+  GpuRequest gpus = {};                     ///< one way to issue, one to copy
+  std::vector<Collective> collectives;      ///< empty: all but barrier
   std::vector<int> ranks = {2, 4, 8};
   SizeRange sizes = {.begin = 8, .end = std::uint64_t{64} << 20, .factor = 4};
   Seconds time{300};  ///< for everything, about

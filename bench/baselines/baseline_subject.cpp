@@ -165,7 +165,7 @@ const std::vector<Kind>& kinds() {
 
 class BaselineSubject final : public Subject {
  public:
-  BaselineSubject(const Kind& kind, Stage& stage, Buffers buffers)
+  BaselineSubject(const Kind& kind, HostStage& stage, Buffers buffers)
       : kind_(kind),
         stage_(stage),
         buffers_(buffers),
@@ -237,7 +237,7 @@ class BaselineSubject final : public Subject {
  private:
   [[nodiscard]] int ranks() const { return stage_.team().size(); }
 
-  Stage::Memory where(int rank, const Cell& cell) {
+  HostStage::Memory where(int rank, const Cell& cell) {
     const auto shape = call_shape(stage_.request(cell.placement), rank, cell.count);
     return stage_.memory(rank, cell.placement, shape, sizeof(float));
   }
@@ -267,7 +267,7 @@ class BaselineSubject final : public Subject {
   }
 
   const Kind& kind_;
-  Stage& stage_;
+  HostStage& stage_;
   Buffers buffers_;
   int threads_;
   Progress progress_;
@@ -284,7 +284,7 @@ const std::vector<std::string_view>& baseline_names() {
   return names;
 }
 
-std::unique_ptr<Subject> make_baseline(std::string_view name, Stage& stage, Buffers buffers) {
+std::unique_ptr<Subject> make_baseline(std::string_view name, HostStage& stage, Buffers buffers) {
   for (const auto& kind : kinds())
     if (kind.name == name) return std::make_unique<BaselineSubject>(kind, stage, buffers);
   return nullptr;

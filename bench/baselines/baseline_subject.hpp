@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ringside/bench/stage.hpp"
+#include "ringside/bench/host_stage.hpp"
 #include "ringside/bench/subject.hpp"
 
 namespace ringside::bench {
@@ -24,7 +24,7 @@ namespace ringside::bench {
 [[nodiscard]] const std::vector<std::string_view>& baseline_names();
 
 /// `name` is one of `baseline_names`, `buffers` those of the request.
-[[nodiscard]] std::unique_ptr<Subject> make_baseline(std::string_view name, Stage& stage,
+[[nodiscard]] std::unique_ptr<Subject> make_baseline(std::string_view name, HostStage& stage,
                                                      Buffers buffers = Buffers::warm);
 
 }  // namespace ringside::bench

@@ -39,7 +39,7 @@ TEST(Loops, FoldOfAllBuffersLeavesTheSumInAll) {
 TEST(Baseline, EveryAllReduceIsRightInBothPlacements) {
   for (const int ranks : {1, 2, 3, 8}) {
     BenchRequest request;
-    Stage stage({.collective = Collective::all_reduce, .ranks = ranks}, 64 << 10, request);
+    HostStage stage({.collective = Collective::all_reduce, .ranks = ranks}, 64 << 10, request);
     for (const auto name : baseline_names()) {
       const auto subject = make_baseline(name, stage);
       for (const std::uint64_t count : {0U, 1U, 2U, 16U, 17U, 250U, 10'007U})
@@ -60,7 +60,7 @@ TEST(Baseline, EveryAllReduceIsRightInBothPlacements) {
 
 TEST(Baseline, OnlyTheBareStreamsAreNoAllReduce) {
   BenchRequest request;
-  Stage stage({.collective = Collective::all_reduce, .ranks = 2}, 1024, request);
+  HostStage stage({.collective = Collective::all_reduce, .ranks = 2}, 1024, request);
   for (const auto name : baseline_names()) {
     const bool stream = name.find("stream") != std::string_view::npos;
     EXPECT_EQ(make_baseline(name, stage)->check({.count = 10}).has_value(), !stream) << name;
@@ -69,7 +69,7 @@ TEST(Baseline, OnlyTheBareStreamsAreNoAllReduce) {
 
 TEST(Baseline, OtherTypesAreRefused) {
   BenchRequest request;
-  Stage stage({.collective = Collective::all_reduce, .ranks = 2}, 1024, request);
+  HostStage stage({.collective = Collective::all_reduce, .ranks = 2}, 1024, request);
   const auto subject = make_baseline("baseline:ring", stage);
   EXPECT_FALSE(subject->refusal({.count = 10}).has_value());
   EXPECT_TRUE(subject->refusal({.type = ElementType::float64, .count = 10}).has_value());

@@ -100,7 +100,7 @@ TEST(BenchCommand, EveryBadCommandLineIsOneLineAndExitCode2) {
       {{"-n"}, "--iterations needs a value: N"},
       {{"--begin", "8", "-b", "16"}, "--begin is there more than once"},
       {{"--pin", "perhaps"}, "--pin"},
-      {{"--backend", "cuda"}, "only host"},
+      {{"--backend", "rocm"}, "host, cuda or nccl"},
       {{"--compare", "opemmpi"}, "openmpi"},
       {{"--format", "xml"}, "--format"},
       {{"--format", "csv", "--summary"}, "csv"},

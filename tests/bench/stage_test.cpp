@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// Where the buffers of a call lie, in every placement and for buffers that move.
-#include "ringside/bench/stage.hpp"
+#include "ringside/bench/host_stage.hpp"
 
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ TEST(CallShape, LengthsAreThoseOfTheBlocksHeld) {
 
 TEST(Stage, WarmBuffersStay) {
   BenchRequest bench;
-  Stage stage(request(Collective::all_gather), 1600, bench);
+  HostStage stage(request(Collective::all_gather), 1600, bench);
   const auto shape = call_shape(stage.request(Placement::in_place), 1, 100);
   const auto first = stage.memory(1, Placement::in_place, shape, 4, 0);
   EXPECT_EQ(first.input, first.output + 400);
@@ -62,7 +62,7 @@ TEST(Stage, ColdBuffersMoveThroughTheirPoolAndStayInsideIt) {
   BenchRequest bench;
   bench.buffers = Buffers::cold;
   bench.cold_bytes = pool;
-  Stage stage(request(Collective::all_reduce), 10'000, bench);
+  HostStage stage(request(Collective::all_reduce), 10'000, bench);
   for (const auto placement : placements) {
     const auto shape = call_shape(stage.request(placement), 0, 2500);
     std::set<std::byte*> places;
@@ -72,7 +72,7 @@ TEST(Stage, ColdBuffersMoveThroughTheirPoolAndStayInsideIt) {
     EXPECT_LE(*places.rbegin() - *places.begin(), static_cast<std::ptrdiff_t>(pool));
     EXPECT_GE(*std::next(places.begin()) - *places.begin(), 10'000);
   }
-  EXPECT_GE(Stage::bytes_needed(request(Collective::all_reduce), 10'000, bench),
+  EXPECT_GE(HostStage::bytes_needed(request(Collective::all_reduce), 10'000, bench),
             4 * 2 * (pool + 10'000));
 }
 

@@ -15,16 +15,19 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <system_error>
 #include <vector>
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/file.hpp"
+#include "ringside/base/options.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/bench/bench.hpp"
 #include "ringside/bench/competitors.hpp"
 #include "ringside/bench/interruption.hpp"
+#include "ringside/bench/platform.hpp"
 #include "ringside/bench/preflight/worker.hpp"
 #include "ringside/collectives/spec.hpp"
 #include "ringside/tools/cli/bench_modes.hpp"
@@ -39,7 +42,7 @@ using bench::Format;
 /// The words of the command line, before they are understood.
 struct Arguments {
   std::string collective = "all_reduce", algorithm = "all", ranks = "2", root = "0";
-  std::string threads, gpus;
+  std::string threads, gpus, devices, issue, copies;
   std::string begin = "8", end = "64M", factor = "8", step;
   std::string iterations, warmup = "1", rounds, check = "1";
   std::string pin = "yes", buffers = "warm";
@@ -49,6 +52,7 @@ struct Arguments {
   bool summary = false, exact_counts = false, spread = false, regret = false;
   bool preflight = false, quick = false, preflight_worker = false;
   std::string preflight_time = "60s";
+  bool allow_virtual = false;
 };
 
 /// Of a run that is to be compared: with fewer, few rows are told from their noise.
@@ -56,12 +60,13 @@ constexpr int spread_rounds = 12;
 
 /// The long names of all options.
 constexpr auto option_names = std::to_array<std::string_view>(
-    {"collective", "algorithm", "ranks",     "threads",        "ngpus",        "root",
-     "begin",      "end",       "factor",    "step",           "exact-counts", "buffers",
-     "iterations", "time",      "rounds",    "warmup",         "check",        "op",
-     "type",       "placement", "pin",       "timeout",        "backend",      "compare",
-     "against",    "spread",    "tune",      "tune-time",      "regret",       "format",
-     "summary",    "output",    "preflight", "preflight-time", "quick"});
+    {"collective", "algorithm", "ranks",        "threads",        "ngpus",        "root",
+     "begin",      "end",       "factor",       "step",           "exact-counts", "buffers",
+     "iterations", "time",      "rounds",       "warmup",         "check",        "op",
+     "type",       "placement", "pin",          "timeout",        "backend",      "compare",
+     "against",    "spread",    "tune",         "tune-time",      "regret",       "format",
+     "summary",    "output",    "preflight",    "preflight-time", "quick",        "devices",
+     "issue",      "copies",    "allow-virtual"});
 
 /// Whether the command line has an option, by its long name without dashes.
 using Given = std::function<bool(std::string_view name)>;
@@ -170,15 +175,85 @@ std::vector<bench::Operation> read_operations(const std::string& text) {
                                       bench::all_operations());
 }
 
-BenchRequest read_request(const Arguments& arguments, bool factor_given) {
+/// "0,1,1": a GPU may be there more than once.
+std::vector<int> read_devices(const std::string& text) {
+  constexpr std::size_t most = 256;  // ranks of a World
+  std::vector<int> devices;
+  for (const auto word : split(text, ',')) {
+    const auto number = parse_int(word, 0, 1'000'000);
+    if (!number) reject("--devices", "numbers of GPUs, as in 0,1,2,3", text);
+    devices.push_back(static_cast<int>(*number));
+  }
+  if (devices.size() > most) reject("--devices", "at most 256 of them", text);
+  return devices;
+}
+
+/// One of the words, or all of them.
+std::vector<std::string> read_ways(std::string_view option, const std::string& text,
+                                   std::span<const std::string_view> ways, std::string_view all) {
+  if (text == all) return {ways.begin(), ways.end()};
+  if (std::find(ways.begin(), ways.end(), text) == ways.end())
+    reject(option, fmt::format("{} or {}", fmt::join(ways, ", "), all), text);
+  return {text};
+}
+
+/// What has a meaning with some backend only is refused with the others.
+void check_backend_options(const BenchRequest& request, const Given& given) {
+  const auto refuse = [&](std::string_view name, const std::string& why) {
+    if (given(name))
+      throw Error(ErrorCode::bad_input, fmt::format("--{} has no meaning with --backend {}{}", name,
+                                                    to_string(request.backend), why));
+  };
+  if (request.backend == bench::BackendKind::host)
+    for (const auto* name : {"devices", "issue", "copies", "allow-virtual"}) refuse(name, "");
+  else if (given("ngpus"))
+    for (const auto* name : {"devices", "threads"})
+      if (given(name))
+        throw Error(ErrorCode::bad_input,
+                    fmt::format("--ngpus and --{} both say which GPUs are used", name));
+  if (request.backend != bench::BackendKind::nccl) return;
+  for (const auto* name : {"algorithm", "tune", "regret"}) refuse(name, ": NCCL chooses by itself");
+  for (const auto* name : {"issue", "copies"}) refuse(name, ": that is how our own calls are made");
+  for (const auto* name : {"compare", "spread"})
+    refuse(name, ": other libraries are measured beside --backend cuda");
+}
+
+/// Which GPUs, and how their calls are made.
+void read_gpus(const Arguments& arguments, const Given& given, BenchRequest& request) {
+  const auto backend = bench::parse_backend(arguments.backend);
+  if (!backend)
+    throw Error(
+        ErrorCode::bad_input,
+        fmt::format("--backend: expected host, cuda or nccl, got {}{}", quote(arguments.backend),
+                    did_you_mean(arguments.backend,
+                                 std::vector<std::string_view>{"host", "cuda", "nccl"})));
+  request.backend = *backend;
+  check_backend_options(request, given);
+  if (request.backend == bench::BackendKind::host) {
+    if (given("ngpus") && arguments.gpus != "1")  // 1 is what nccl-tests' users write
+      throw Error(ErrorCode::bad_input,
+                  "-g: there are no GPUs in --backend host; ranks are threads (-t or --ranks)");
+    return;
+  }
+  auto& gpus = request.gpus;
+  if (given("devices")) gpus.devices = read_devices(arguments.devices);
+  if (given("ngpus"))
+    for (int device = 0; device < whole_number("--ngpus", arguments.gpus, 1, 256); ++device)
+      gpus.devices.push_back(device);
+  if (given("issue")) gpus.issue = read_ways("--issue", arguments.issue, bench::issue_ways, "both");
+  gpus.copies = given("copies") ? read_ways("--copies", arguments.copies, bench::copy_ways, "all")
+                                : std::vector{option<std::string>("cuda_copies")};
+  if (request.backend == bench::BackendKind::nccl) gpus.issue = {"streams"};
+  if ((given("tune") || given("regret")) && gpus.issue.size() * gpus.copies.size() > 1)
+    throw Error(ErrorCode::bad_input,
+                "--tune and --regret: one way to issue calls and one to copy at a time");
+  gpus.allow_virtual = arguments.allow_virtual;
+  if (!given("ranks") && !given("threads")) request.ranks.clear();  // one for each GPU
+}
+
+BenchRequest read_request(const Arguments& arguments, bool factor_given, const Given& given) {
   constexpr std::int64_t most_calls = 1'000'000'000;
   BenchRequest request;
-  if (!arguments.gpus.empty() && arguments.gpus != "1")  // 1 is what nccl-tests' users write
-    throw Error(ErrorCode::bad_input,
-                "-g: there are no GPUs in --backend host; ranks are threads (-t or --ranks)");
-  if (arguments.backend != "host")
-    throw Error(ErrorCode::unsupported,
-                fmt::format("--backend {}: only host works so far", quote(arguments.backend)));
   request.collectives = read_operations(arguments.collective);
   request.algorithms = read_algorithms(arguments.algorithm);
   request.ranks = arguments.threads.empty() ? read_ranks("--ranks", arguments.ranks)
@@ -218,6 +293,12 @@ BenchRequest read_request(const Arguments& arguments, bool factor_given) {
              arguments.compare);
     request.compare = bench::parse_competitors(arguments.compare);
     request.compare_what_is_here = arguments.compare == "all";
+  }
+  read_gpus(arguments, given, request);
+  if (request.backend != bench::BackendKind::host) {
+    if (request.compare_what_is_here)
+      throw Error(ErrorCode::bad_input, "--compare all: beside --backend cuda say --compare nccl");
+    if (!is_run_file(arguments.compare)) bench::settle_gpus(request);
   }
   return request;
 }
@@ -278,7 +359,10 @@ bench::TuneRequest read_tune_request(const Arguments& arguments, const BenchRequ
     const auto collectives = with_a_choice("--tune", arguments, request);
     tune.collectives.assign(collectives.begin(), collectives.end());
   }
-  if (given("ranks") || given("threads")) tune.ranks = request.ranks;
+  if (given("ranks") || given("threads") || request.backend != bench::BackendKind::host)
+    tune.ranks = request.ranks;
+  tune.backend = request.backend;
+  tune.gpus = request.gpus;
   if (given("begin")) tune.sizes.begin = request.sizes.begin;
   if (given("end")) tune.sizes.end = request.sizes.end;
   if (given("factor")) tune.sizes.factor = request.sizes.factor;
@@ -349,15 +433,16 @@ void check_mode(const Arguments& arguments, const Given& given) {
       {"--tune",
        !arguments.tune.empty(),
        {"tune", "tune-time", "collective", "algorithm", "ranks", "threads", "begin", "end",
-        "factor", "pin", "backend"}},
+        "factor", "pin", "backend", "devices", "ngpus", "issue", "copies"}},
       {"--regret",
        arguments.regret,
-       {"regret", "collective", "algorithm",    "ranks",   "threads", "root",   "begin",  "end",
-        "factor", "step",       "exact-counts", "buffers", "time",    "rounds", "warmup", "op",
-        "type",   "placement",  "pin",          "timeout", "backend", "output"}},
+       {"regret", "collective", "algorithm", "ranks",        "threads", "root",    "begin",
+        "end",    "factor",     "step",      "exact-counts", "buffers", "time",    "rounds",
+        "warmup", "op",         "type",      "placement",    "pin",     "timeout", "backend",
+        "output", "devices",    "ngpus",     "issue",        "copies"}},
       {"--compare FILE",
        is_run_file(arguments.compare),
-       {"compare", "against", "timeout", "format", "output", "backend"}},
+       {"compare", "against", "timeout", "format", "output"}},
       {"--preflight",
        arguments.preflight,
        {"preflight", "preflight-time", "quick", "timeout", "format", "output"}},
@@ -384,7 +469,7 @@ int run(const Arguments& arguments, bool factor_given, const Given& given) {
     if (given(name) && value->empty())
       throw Error(ErrorCode::bad_input, fmt::format("--{}: expected something, got \"\"", name));
   check_mode(arguments, given);
-  const auto request = read_request(arguments, factor_given);
+  const auto request = read_request(arguments, factor_given, given);
   warn_of_unknown_variables();
   bench::clean_up_on_signals();
   if (const auto exit_code = run_mode(arguments, request, given)) return *exit_code;
@@ -417,10 +502,22 @@ void add_options(CLI::App& command, Arguments& a) {
   add("-a,--algorithm", a.algorithm, "SPEC[,SPEC...]",
       "Spec strings, plan files, auto, or all: every one that does the collective\n(default: all)");
   auto* ranks =
-      add("--ranks", a.ranks, "N[,N...]", "Numbers of ranks, which are threads (default: 2)");
+      add("--ranks", a.ranks, "N[,N...]",
+          "Numbers of ranks, which are threads (default: 2; on GPUs one for each; more go round "
+          "them)");
   add("-t,--threads", a.threads, "N", "nccl-tests' word for --ranks")->excludes(ranks);
   add("-g,--ngpus", a.gpus, "N",
-      "1 means nothing, more is refused: there are no GPUs in --backend host");
+      "The first N GPUs, as nccl-tests' users say it; with --backend host 1 means nothing and more "
+      "is refused");
+  add("--devices", a.devices, "GPU[,GPU...]",
+      "The GPUs of --backend cuda and nccl; one may be there more than once (default: all)");
+  add("--issue", a.issue, "streams|graphs|both",
+      "--backend cuda: calls op by op in streams, as one CUDA graph (default; what a program gets "
+      "that repeats its calls), or a series of each");
+  add("--copies", a.copies, "auto|engine|kernel|all",
+      "--backend cuda: who does plain copies, or a series of each (default: the option "
+      "cuda_copies)");
+  command.add_flag("--allow-virtual", a.allow_virtual)->group("");  // for tests: not in --help
   add("-r,--root", a.root, "RANK", "Of broadcast, reduce, gather and scatter (default: 0)");
   add("-b,--begin", a.begin, "SIZE",
       "Smallest message, in bytes of a rank's longer buffer (default: 8)");
@@ -456,11 +553,13 @@ void add_options(CLI::App& command, Arguments& a) {
       "Longest wait for a rank (default: the option timeout); with --preflight for a step "
       "(default: "
       "5s)");
-  add("--backend", a.backend, "NAME", "What runs the plans (default and so far only: host)");
+  add("--backend", a.backend, "host|cuda|nccl",
+      "What runs the collectives: threads of this process (default), our plans on GPUs, NCCL");
   add("--compare", a.compare, "NAME[,NAME...]|OLD.json",
       fmt::format(
-          "Measure others in the same rounds and print the ratios: {} (all libraries that "
-          "are here). Or the file of an earlier run (--spread): measure the same now and "
+          "Measure others in the same rounds and print the ratios: {} (nccl beside --backend cuda, "
+          "the others beside host; all libraries that are here). Or the file of an earlier run "
+          "(--spread): measure the same now and "
           "say what differs beyond the noise (99 %, and 3 %); exit code 1 if something is slower "
           "or an element was wrong, 2 if no row could be compared",
           fmt::join(bench::competitor_names(), ", ")));
@@ -506,7 +605,10 @@ void add_bench_command(CLI::App& app, int& exit_code) {
   command->footer(
       "The time of a row is that of one call of a block of calls on end, averaged over the ranks; "
       "the "
-      "median of --rounds blocks. Sizes, counts and bandwidths are nccl-tests'. Ratios "
+      "median of --rounds blocks. On GPUs it is the time between events in each rank's stream; "
+      "what "
+      "the host is in a call is told beside it. Sizes, counts and bandwidths are nccl-tests'. "
+      "Ratios "
       "are medians of same-round ratios, so they may differ from those of the times. Exit code 1 "
       "if "
       "an element is wrong; 2 for a plan that the prover refutes, which is never run.");
