@@ -27,7 +27,8 @@ Series NcclSubject::describe() const {
 
 std::optional<std::string> NcclSubject::refusal(const Cell& cell) const {
   const auto [known, is_new] = refused_.try_emplace({cell.type, cell.op});
-  if (!is_new) return known->second;
+  auto& refused = known->second;
+  if (!is_new) return refused;
   // A call without elements: it is looked at, and nothing is moved.
   std::mutex mutex;
   stage_.team().each([&](Communicator& communicator) {
@@ -42,10 +43,10 @@ std::optional<std::string> NcclSubject::refusal(const Cell& cell) const {
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported) throw;
       const std::lock_guard lock(mutex);
-      known->second = error.what();
+      refused = error.what();
     }
   });
-  return known->second;
+  return refused;
 }
 
 CallOptions NcclSubject::call_options() const {

@@ -16,8 +16,8 @@ namespace {
 /// recording one takes the GPU a few: some per cent of this.
 constexpr Seconds event_sample{100e-6};
 
-/// Samples that the host may be ahead of its GPU: while it waits for one to end, another is there
-/// to be run.
+/// Samples that may still be under way when the host begins another: enough that the GPU has work
+/// while the host waits for one to end.
 constexpr std::size_t most_ahead = 2;
 
 }  // namespace
@@ -184,6 +184,7 @@ void GpuStage::run(int rank, const CheckedCall& call, const CallOptions& options
   call.write(host);
   if (has_data) memory_->upload(rank, call.placement, call.shape, call.element_bytes);
   call.call(device, of_rank);
+  memory_->synchronise(rank, limit());  // a copy to memory that is not pinned waits without limit
   if (has_data) memory_->download(rank, call.placement, call.shape, call.element_bytes);
   memory_->synchronise(rank, limit());
   call.read(host);

@@ -19,8 +19,8 @@ class GpuStage final : public Stage {
   ~GpuStage() override { dismiss_team(); }
 
   /// After the untimed calls and a barrier in the ranks' streams, an event; behind every sample
-  /// another. A rank's time is that between its first and its last event. The host waits where it
-  /// is two samples ahead, so the GPUs never wait for it because of that.
+  /// another. A rank's time is that between its first and its last event. The host waits
+  /// where more than two samples are under way: a GPU always has one to run.
   [[nodiscard]] BlockTimes time(const Cell& cell, const Block& block,
                                 const CallOptions& options) override;
   [[nodiscard]] Seconds shortest_sample() const override;
