@@ -170,11 +170,14 @@ TEST_F(StreamContract, TheStreamOfAThreadIsAStream) {
 TEST_F(StreamContract, ImpossibleGridsAreRefusedAndDoNoHarm) {
   std::int32_t* data = device_memory(count);
   cudaStream_t s = stream();
-  EXPECT_EQ(fakecuda::launch_fill_shaped({data, 1, count, count}, 1, 2048, s),
-            cudaErrorInvalidConfiguration);
-  EXPECT_EQ(fakecuda::launch_fill_shaped({data, 1, count, count}, 0, 32, s),
-            cudaErrorInvalidConfiguration);
-  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidConfiguration);
+  const auto expect_refused = [](cudaError_t error) {  // which of the two, releases differ in
+    EXPECT_TRUE(error == cudaErrorInvalidValue || error == cudaErrorInvalidConfiguration) << error;
+  };
+  expect_refused(fakecuda::launch_fill_shaped({data, 1, count, count}, 1, 2048, s));
+  const cudaError_t empty = fakecuda::launch_fill_shaped({data, 1, count, count}, 0, 32, s);
+  expect_refused(empty);
+  observe("a launch with an impossible grid", empty);
+  EXPECT_EQ(cudaGetLastError(), empty);
   fill(data, 1, count, s);
   EXPECT_EQ(cudaStreamSynchronize(s), cudaSuccess);
 }

@@ -18,8 +18,7 @@ cudaError_t call(const Entry& entry, Body&& body) {
     runtime.let_run(lock);
     error = body(runtime, thread, lock);
   }
-  // Also "not ready": the programming guide says otherwise, programs in the field clear it.
-  if (error != cudaSuccess) thread.error = error;
+  if (error != cudaSuccess && error != cudaErrorNotReady) thread.error = error;
   return error;
 }
 

@@ -95,7 +95,8 @@ cudaError_t copy_async(Runtime& runtime, const Copy& copy, Stream& stream, Runti
 }
 
 /// In the legacy stream. Device to device does not wait, nor does a pageable source for the last
-/// leg of its way.
+/// leg of its way. While the thread captures it is refused, as the guide has it of the legacy
+/// stream; CUDA 13 lets it pass beside captures of non-blocking streams.
 cudaError_t copy_blocking(Runtime& runtime, const ThreadState& thread, const Copy& copy,
                           Runtime::Lock& lock) {
   if (const cudaError_t error = refuse_unsafe(runtime, thread)) return error;
@@ -179,6 +180,7 @@ cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int f
     const Copy copy{side(runtime, to), side(runtime, from), bytes};
     if (bytes == 0) return cudaSuccess;
     if (const cudaError_t error = check_peers(runtime, copy, to_device, from_device)) return error;
+    if (const cudaError_t error = refuse_capturing(stream)) return error;  // unlike cudaMemcpyAsync
     return copy_async(runtime, copy, stream, lock);
   });
 }

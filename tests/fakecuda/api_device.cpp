@@ -192,8 +192,8 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
   return device_call(entry, [&](Runtime& runtime, ThreadState& thread, Runtime::Lock&) {
     if (flags != 0) return cudaErrorInvalidValue;
     if (!is_device(runtime, peer)) return cudaErrorInvalidDevice;
-    if (peer == thread.device) return cudaErrorInvalidDevice;
-    if (!reachable(runtime, thread.device, peer)) return cudaErrorPeerAccessUnsupported;
+    if (peer == thread.device || !reachable(runtime, thread.device, peer))
+      return cudaErrorPeerAccessUnsupported;
     auto&& enabled = runtime.devices[thread.device].peer_access[peer];
     if (enabled) return cudaErrorPeerAccessAlreadyEnabled;
     if (const cudaError_t error = refuse_unsafe(runtime, thread)) return error;

@@ -25,6 +25,7 @@ cudaError_t create(const Entry& entry, cudaEvent_t* event, unsigned flags) {
 
 /// What both ways of waiting check first. An event of a capture cannot be waited for.
 cudaError_t may_wait(Runtime& runtime, const ThreadState& thread, Event& event) {
+  if (event.of_finished_capture()) return cudaErrorInvalidValue;
   if (event.capture != nullptr) {
     event.capture->invalidated = true;
     return cudaErrorCapturedEvent;

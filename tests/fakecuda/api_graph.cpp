@@ -108,7 +108,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t handle, cudaStream_t stream_handle) 
     ExecutableGraph* graph = runtime.executables.find(handle);
     if (graph == nullptr)
       return runtime.misuse(cudaErrorInvalidValue, "cudaGraphLaunch of no graph");
-    if (stream.capturing()) return capture_graph(stream, *graph);
+    if (const cudaError_t error = refuse_capturing(stream)) return error;
     if (legacy_blocked(runtime, stream)) return cudaErrorStreamCaptureImplicit;
     runtime.launch(*graph, stream);
     return cudaSuccess;

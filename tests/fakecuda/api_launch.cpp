@@ -10,13 +10,13 @@ using namespace ringside::tests::fakecuda;
 
 namespace {
 
+/// As CUDA 13 says it; cudaErrorInvalidConfiguration was the older word for it.
 cudaError_t check_shape(dim3 grid, dim3 block) {
   const std::size_t threads = std::size_t{block.x} * block.y * block.z;
   const bool grid_fits = grid.x > 0 && grid.y > 0 && grid.z > 0 && grid.x <= 2147483647u &&
                          grid.y <= 65535 && grid.z <= 65535;
-  return grid_fits && threads > 0 && threads <= 1024 && block.z <= 64
-             ? cudaSuccess
-             : cudaErrorInvalidConfiguration;
+  return grid_fits && threads > 0 && threads <= 1024 && block.z <= 64 ? cudaSuccess
+                                                                      : cudaErrorInvalidValue;
 }
 
 cudaError_t launch(const Entry& entry, const void* stub, dim3 grid, dim3 block, void** arguments,
@@ -28,8 +28,10 @@ cudaError_t launch(const Entry& entry, const void* stub, dim3 grid, dim3 block, 
                             "a kernel launched in a stream of device " +
                                 std::to_string(stream.device) + " while device " +
                                 std::to_string(device) + " is current");
-    if (const cudaError_t error = check_shape(grid, block))
+    if (const cudaError_t error = check_shape(grid, block)) {
+      if (stream.capturing()) stream.capture->invalidated = true;
       return runtime.misuse(error, "a kernel launched with an impossible grid");
+    }
     const HostKernel* kernel = runtime.kernels.find(stub);
     if (kernel == nullptr) return cudaErrorInvalidDeviceFunction;
     auto work = std::make_shared<Work>();

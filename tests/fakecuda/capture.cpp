@@ -74,6 +74,7 @@ cudaError_t end_capture(Runtime& runtime, Stream& stream, cudaGraph_t& graph) {
   }
   if (capture->mode != cudaStreamCaptureModeRelaxed &&
       capture->thread != std::this_thread::get_id()) {
+    finish(runtime, capture);  // seen on CUDA 13: it is over all the same
     return cudaErrorStreamCaptureWrongThread;
   }
   const bool unjoined = !joined(*capture);
@@ -97,25 +98,6 @@ cudaError_t capture_work(Stream& stream, std::shared_ptr<const Work> work) {
   return cudaSuccess;
 }
 
-cudaError_t capture_graph(Stream& stream, const ExecutableGraph& graph) {
-  Capture& capture = *stream.capture;
-  if (capture.invalidated) return cudaErrorStreamCaptureInvalidated;
-  const auto first = static_cast<std::uint32_t>(capture.graph.nodes.size());
-  for (const Node& original : graph.nodes) {
-    Node node = original;
-    node.branch += capture.graph.branches;
-    for (std::uint32_t& earlier : node.after) earlier += first;
-    if (node.after.empty()) node.after = stream.captured_after;
-    add_node(stream, std::move(node));
-  }
-  capture.graph.branches += static_cast<std::uint32_t>(graph.lanes.size());
-  for (const Lane* lane : graph.lanes) capture.graph.branch_devices.push_back(lane->device);
-  if (graph.last.empty()) return cudaSuccess;
-  stream.captured_after = graph.last;
-  for (std::uint32_t& node : stream.captured_after) node += first;
-  return cudaSuccess;
-}
-
 void capture_record(Stream& stream, Event& event) {
   event.capture = stream.capture;
   event.captured_after = stream.captured_after;
@@ -123,8 +105,9 @@ void capture_record(Stream& stream, Event& event) {
 
 cudaError_t capture_wait(Stream& stream, Event& event) {
   if (stream.capturing() && stream.capture->invalidated) return cudaErrorStreamCaptureInvalidated;
-  if (event.capture == nullptr || !event.capture->active) {  // from outside, or of a capture before
-    if (!stream.capturing()) return cudaErrorCapturedEvent;
+  if (event.of_finished_capture()) return cudaErrorInvalidValue;
+  if (event.capture == nullptr) {  // from outside
+    if (!event.recorded) return cudaSuccess;
     stream.capture->invalidated = true;
     return cudaErrorStreamCaptureIsolation;
   }

@@ -19,9 +19,8 @@ struct ThreadState;
 /// `graph` is null unless the capture was in order.
 [[nodiscard]] cudaError_t end_capture(Runtime& runtime, Stream& stream, cudaGraph_t& graph);
 
-/// Work, or the nodes of an executable graph, become nodes of the graph.
+/// Work becomes a node of the graph.
 [[nodiscard]] cudaError_t capture_work(Stream& stream, std::shared_ptr<const Work> work);
-[[nodiscard]] cudaError_t capture_graph(Stream& stream, const ExecutableGraph& graph);
 void capture_record(Stream& stream, Event& event);
 /// A wait where the stream or the event has to do with a capture.
 [[nodiscard]] cudaError_t capture_wait(Stream& stream, Event& event);

@@ -84,6 +84,9 @@ struct Event {
 
   std::shared_ptr<Capture> capture;  ///< recorded last in this capture
   std::vector<std::uint32_t> captured_after;
+
+  /// Of no use until it is recorded anew.
+  [[nodiscard]] bool of_finished_capture() const { return capture != nullptr && !capture->active; }
 };
 
 struct Device {

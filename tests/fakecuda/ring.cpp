@@ -133,8 +133,8 @@ class Ring {
     Rank& from = at(r);
     const std::size_t bytes = chunk_size(chunk) * sizeof(std::int32_t);
     return ok() && calls_(cudaSetDevice(from.device)) &&
-           calls_(cudaMemcpyPeerAsync(to, at(r + 1).device, from.data + chunk_begin(chunk),
-                                      from.device, bytes, from.copies)) &&
+           calls_(cudaMemcpyAsync(to, from.data + chunk_begin(chunk), bytes, cudaMemcpyDefault,
+                                  from.copies)) &&
            calls_(cudaEventRecord(from.copied, from.copies));
   }
 

@@ -83,8 +83,8 @@ void CudaCommunicator::run(const Call& call) {
   check_buffers(call);
   Prepared& prepared =
       prepared_calls_.get(call, call.options->algorithm, [&] { return prepare(call); });
-  // Peers look at it until the call is issued.
-  void* stream = call.options->stream.value_or(nullptr);
+  void*& stream = shared_->stream_of(rank());
+  stream = call.options->stream.value_or(nullptr);
   const auto meeting = meeting_->meet(
       call, prepared.entry, call.options->stream ? reinterpret_cast<std::byte*>(&stream) : nullptr);
   if (rank() == 0)
@@ -219,7 +219,7 @@ void CudaCommunicator::await_end(const Call& call) {
 }
 
 void CudaCommunicator::finish() {
-  failure().throw_if_set(rank());
+  if (failure().flag().load(std::memory_order_acquire)) return;  // somebody was told
   const host::WaitPolicy policy = meeting_->policy_for({});
   for (const cudaStream_t stream : shared_->issuer().used_by(rank())) {
     cudaError_t found = cudaErrorNotReady;

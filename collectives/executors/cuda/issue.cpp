@@ -275,15 +275,9 @@ class Issue {
 
   void copy(const Address& from, const Address& to, std::size_t bytes, int device,
             cudaStream_t stream) {
-    const int from_device = streams_.device_of(from.rank());
-    const int to_device = streams_.device_of(to.rank());
-    const bool at_host = from.kind() == Base::host_scratch || to.kind() == Base::host_scratch;
-    if (at_host || from_device == to_device)
-      check(cudaMemcpyAsync(place(to), place(from), bytes, cudaMemcpyDefault, stream),
-            "cudaMemcpyAsync", device);
-    else
-      check(cudaMemcpyPeerAsync(place(to), to_device, place(from), from_device, bytes, stream),
-            "cudaMemcpyPeerAsync", device);
+    // By the addresses: cudaMemcpyPeerAsync does the same and cannot be captured (seen on CUDA 13).
+    check(cudaMemcpyAsync(place(to), place(from), bytes, cudaMemcpyDefault, stream),
+          "cudaMemcpyAsync", device);
   }
 
   const Program& program_;

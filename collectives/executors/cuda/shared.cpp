@@ -9,7 +9,8 @@ Shared::Shared(std::shared_ptr<host::Shared> meeting, std::shared_ptr<const Devi
       device_of_rank_(devices_->devices_of(meeting_->members())),
       access_(devices_->access_among(meeting_->members())),
       plans_(access_),
-      issuer_(device_of_rank_) {}
+      issuer_(device_of_rank_),
+      streams_(device_of_rank_.size()) {}
 
 void Shared::set_issued(std::uint64_t call, std::optional<Error> refused) {
   refused_ = std::move(refused);

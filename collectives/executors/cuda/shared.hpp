@@ -40,6 +40,10 @@ class Shared {
   /// Of the last call; stays until the next is issued, which all ranks must have entered.
   [[nodiscard]] const std::optional<Error>& refused() const { return refused_; }
 
+  /// Where a rank keeps the stream of a call while peers may look at it: longer than the rank may
+  /// wait for them.
+  [[nodiscard]] void*& stream_of(int rank) { return streams_[static_cast<std::size_t>(rank)]; }
+
   /// What the ranks of a part share; the first of them to ask makes it.
   [[nodiscard]] std::shared_ptr<Shared> child(const std::shared_ptr<host::Shared>& meeting);
 
@@ -52,6 +56,7 @@ class Shared {
   Issuer issuer_;
   std::atomic<std::uint64_t> issued_{0};
   std::optional<Error> refused_;
+  std::vector<void*> streams_;  // by rank
   std::mutex children_mutex_;
   std::map<host::Shared*, std::weak_ptr<Shared>> children_;
 };

@@ -182,6 +182,7 @@ TEST_F(CudaWorld, ACaptureOfSomeRanksStreamsIsRefusedAndTheCommunicatorWorksOn) 
   World::cuda({0, 0}).run([&](Communicator& comm) {
     const auto stream = cuda::Stream::on(Floats::current());
     Floats data(100, 1.0F);
+    comm.barrier();  // who makes its data waits for the device, which no capture stands
     if (comm.rank() == 1)
       check(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeRelaxed), "begin", 0);
     const auto refused = outcome_of([&] { all_reduce(comm, data, {.stream = stream.get()}); });
@@ -258,12 +259,12 @@ TEST_F(CudaWorld, ADeviceThatNeverFinishesIsNamedInTimeAndLeftBehind) {
                       {.stream = stream.get()});
       const auto hangs = outcome_of([&] { all_reduce(comm, data); });
       EXPECT_EQ(hangs.code, ErrorCode::timeout) << hangs.what;
+      EXPECT_TRUE(hangs.says("device 0 has not finished all_reduce")) << hangs.what;
       both.arrive_and_wait();
       Control::release_hangs();
     });
   });
-  EXPECT_EQ(told.code, ErrorCode::failed) << told.what;
-  EXPECT_TRUE(told.says("device 0 has not finished all_reduce")) << told.what;
+  EXPECT_EQ(told.code, std::nullopt) << "a body that has caught it: " << told.what;
   (void)Control::take_reports();
 }
 
