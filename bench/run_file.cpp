@@ -112,6 +112,8 @@ MeasuredRun run_from_json(std::string_view text, const std::string& name) {
                                             root["ringside_bench"].integer()));
   const auto request = root.find("request");
   if (!request) root.fail("this run does not say what it measured: it is of an earlier version");
+  if (const auto gpus = root.find("gpus"); gpus && (*gpus)["virtual"].boolean())
+    root.fail("this run was on virtual devices, which measure nothing");
   MeasuredRun run;
   run.name = name;
   run.request = request_from_json(*request);

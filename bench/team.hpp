@@ -20,7 +20,7 @@ class Team {
   using Job = std::function<void(Communicator&)>;
 
   /// `pinned`: rank r stays on the core number r mod (allowed cores).
-  explicit Team(World world, bool pinned = false);
+  explicit Team(World of_ranks, bool pinned = false);
   /// Threads.
   explicit Team(int ranks, bool pinned = false) : Team(World::threads(ranks), pinned) {}
   ~Team();

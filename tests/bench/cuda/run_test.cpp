@@ -246,6 +246,19 @@ TEST_F(GpuRun, ARequestIsReadAsItWasWritten) {
   EXPECT_EQ(read.gpus.copies, wanted.gpus.copies);
 }
 
+TEST_F(GpuRun, ARunThatMeasuredNothingIsNotCompared) {
+  auto wanted = request({0, 1});
+  wanted.algorithms = {"ring"};
+  wanted.spread = true;
+  const auto text = bench::json_report(bench::run_passes(wanted), false);
+  try {
+    (void)bench::run_from_json(text, "run.json");
+    FAIL() << "read";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("virtual devices"), std::string::npos) << error.what();
+  }
+}
+
 TEST_F(GpuRun, RunsOfOtherGpusOrOtherWaysAreNotCompared) {
   bench::MeasuredRun host, streams, graphs;
   streams.request = request({0, 1});
