@@ -164,6 +164,7 @@ TEST_F(CudaWorld, ACaptureOfAllRanksStreamsHoldsTheCallAndReplaysIt) {
     meet.arrive_and_wait();
     EXPECT_EQ(data.get().front(), 1.0F) << "captured, not run";
     meet.arrive_and_wait();
+    meet.arrive_and_wait();
     if (rank == 0) {
       const cuda::Graph owned(graph, 0);
       cudaGraphExec_t made = nullptr;
