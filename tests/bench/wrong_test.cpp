@@ -50,8 +50,9 @@ Cell cell_of(Collective collective, Placement placement = Placement::out_of_plac
 CheckOutcome check(const Done& done, const Call& call,
                    Placement placement = Placement::out_of_place) {
   const Cell cell = cell_of(done.collective, placement);
-  HostStage stage({.collective = done.collective, .ranks = ranks, .root = cell.root, .in_place = false},
-              cell.count * ranks * sizeof(float), BenchRequest{});
+  HostStage stage(
+      {.collective = done.collective, .ranks = ranks, .root = cell.root, .in_place = false},
+      cell.count * ranks * sizeof(float), BenchRequest{});
   AlgorithmSubject subject(stage, done.algorithm, call);
   return subject.check(cell).value();
 }
@@ -200,8 +201,9 @@ TEST(Check, AnInputThatWasChangedIsFound) {
 TEST(Check, MessagesThatDoNotArriveOrArriveElsewhereAreFound) {
   Cell cell = cell_of(Collective::all_reduce);
   cell.collective = Operation::sendrecv();
-  HostStage stage({.collective = Collective::all_reduce, .ranks = ranks, .root = 0, .in_place = false},
-              cell.count * sizeof(float), BenchRequest{});
+  HostStage stage(
+      {.collective = Collective::all_reduce, .ranks = ranks, .root = 0, .in_place = false},
+      cell.count * sizeof(float), BenchRequest{});
   EXPECT_EQ(MessageSubject(stage).check(cell)->wrong, 0U);
   const auto nothing = [](Communicator&, const Arguments&, const CallOptions&) {};
   EXPECT_EQ(MessageSubject(stage, nothing).check(cell)->failed_ranks, ranks);

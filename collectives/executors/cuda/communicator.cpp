@@ -32,6 +32,7 @@ host::Messages::Copy copier(int device) {
   const auto stream = std::make_shared<const Stream>(Stream::on(device));
   return [stream, device](void* to, const void* from, std::size_t bytes) {
     if (to == from) return;
+    const BesideCaptures beside(device);
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream->get()), "cudaMemcpyAsync",
           device);
     check(cudaStreamSynchronize(stream->get()), "cudaStreamSynchronize", device);
@@ -80,6 +81,7 @@ CudaCommunicator::CudaCommunicator(std::shared_ptr<Shared> shared,
 
 void CudaCommunicator::run(const Call& call) {
   failure().throw_if_set(rank());
+  const BesideCaptures beside(shared_->device_of(rank()));
   check_buffers(call);
   Prepared& prepared =
       prepared_calls_.get(call, call.options->algorithm, [&] { return prepare(call); });
@@ -220,6 +222,7 @@ void CudaCommunicator::await_end(const Call& call) {
 
 void CudaCommunicator::finish() {
   if (failure().flag().load(std::memory_order_acquire)) return;  // somebody was told
+  const BesideCaptures beside(shared_->device_of(rank()));
   const host::WaitPolicy policy = meeting_->policy_for({});
   for (const cudaStream_t stream : shared_->issuer().used_by(rank())) {
     cudaError_t found = cudaErrorNotReady;

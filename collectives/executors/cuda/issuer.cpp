@@ -28,21 +28,25 @@ std::vector<const void*> addresses_of(std::span<const RankCall> ranks) {
   return addresses;
 }
 
-/// In a capture of the caller's some calls of the runtime are forbidden to every thread unless that
-/// says that it knows what it does.
-class DuringCapture {
- public:
-  explicit DuringCapture(int device) {
-    check(cudaThreadExchangeStreamCaptureMode(&mode_), "cudaThreadExchangeStreamCaptureMode",
-          device);
+/// The number of the capture that the stream of a rank belongs to, if it is captured.
+std::optional<unsigned long long> capture_holding(cudaStream_t stream, int rank, int device) {
+  auto status = cudaStreamCaptureStatusNone;
+  unsigned long long id = 0;
+  const auto refuse = [&](const char* why) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("the stream of rank {} {}", rank, why))
+        .with_peer(rank);
+  };
+  const DeviceGuard guard(device);  // which the legacy stream goes by
+  const cudaError_t error = cudaStreamGetCaptureInfo(stream, &status, &id);
+  if (error == cudaErrorStreamCaptureImplicit) {
+    (void)cudaGetLastError();
+    refuse("is the legacy stream, which cannot be used while a blocking stream is captured");
   }
-  ~DuringCapture() { (void)cudaThreadExchangeStreamCaptureMode(&mode_); }
-  DuringCapture(const DuringCapture&) = delete;
-  DuringCapture& operator=(const DuringCapture&) = delete;
-
- private:
-  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
-};
+  check(error, "cudaStreamGetCaptureInfo", device);
+  if (status == cudaStreamCaptureStatusInvalidated)
+    refuse("belongs to a capture that was spoiled by an earlier error");
+  return status == cudaStreamCaptureStatusNone ? std::nullopt : std::optional(id);
+}
 
 /// False if some stream has not come to its end in time.
 bool await_end(const std::vector<cudaStream_t>& streams) {
@@ -158,16 +162,13 @@ void Issuer::record_done(std::span<const RankCall> ranks) {
 
 // --- the caller's captures -----------------------------------------------------------------------
 
-std::optional<unsigned long long> Issuer::capture_of(std::span<const RankCall> ranks) {
+std::optional<unsigned long long> Issuer::capture_of(std::span<const RankCall> ranks) const {
   std::optional<unsigned long long> capture;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    auto status = cudaStreamCaptureStatusNone;
-    unsigned long long id = 0;
-    if (!ranks[rank].is_idle)
-      check(cudaStreamGetCaptureInfo(ranks[rank].stream, &status, &id), "cudaStreamGetCaptureInfo",
-            static_cast<int>(rank));
-    const bool captured = status != cudaStreamCaptureStatusNone;
-    const std::optional<unsigned long long> own = captured ? std::optional(id) : std::nullopt;
+    const std::optional<unsigned long long> own =
+        ranks[rank].is_idle
+            ? std::nullopt
+            : capture_holding(ranks[rank].stream, static_cast<int>(rank), devices_[rank]);
     if (rank == 0) capture = own;
     if (own != capture)
       throw Error(
@@ -194,7 +195,6 @@ Streams& Issuer::streams_for_capture() {
 }
 
 void Issuer::issue_into_capture(const Program& program, std::span<const RankCall> ranks) {
-  const DuringCapture relaxed(devices_.front());
   // Of their own: a graph of the caller's may run beside any other call.
   Streams& streams = streams_for_capture();
   Scratch& scratch = *user_scratch_.emplace_back(std::make_unique<Scratch>(devices_));
@@ -226,7 +226,7 @@ Issuer::CapturedCall* Issuer::captured(const Program& program, std::span<const R
   call.last_used = calls_;
   if (++call.calls < calls_before_graph_) return nullptr;
   if (!call.graph) capture(program, ranks, call);
-  return &call;
+  return call.graph ? &call : nullptr;
 }
 
 void Issuer::capture(const Program& program, std::span<const RankCall> ranks, CapturedCall& call) {
@@ -238,26 +238,35 @@ void Issuer::capture(const Program& program, std::span<const RankCall> ranks, Ca
   }
   graph_streams_.order = StreamOrder();
   graph_scratch_.reserve(program);  // not while capturing
+  const auto captured = record(program, on_one);
+  if (!captured) return;
+  cudaGraphExec_t executable = nullptr;
+  check(cudaGraphInstantiate(&executable, captured->get(), 0), "cudaGraphInstantiate", device);
+  call.graph.emplace(executable, device);
+  call.memory = graph_scratch_.memory();
+}
+
+std::optional<Graph> Issuer::record(const Program& program, std::span<const RankCall> ranks) {
+  const int device = devices_.front();
   IssueSetting setting = setting_;
   setting.captures = true;
   // Relaxed: a kernel may be loaded at its first launch.
   check(cudaStreamBeginCapture(launches_.get(), cudaStreamCaptureModeRelaxed),
         "cudaStreamBeginCapture", device);
+  const auto error =
+      exception_of([&] { issue(program, ranks, graph_streams_, graph_scratch_, setting); });
   cudaGraph_t captured = nullptr;
+  const cudaError_t ended = cudaStreamEndCapture(launches_.get(), &captured);
+  Graph graph(captured, device);
   try {
-    issue(program, on_one, graph_streams_, graph_scratch_, setting);
-  } catch (...) {
-    (void)cudaStreamEndCapture(launches_.get(), &captured);
-    const Graph owned(captured, device);
-    (void)cudaGetLastError();
+    if (ended != cudaSuccess) (void)cudaGetLastError();
+    if (error) std::rethrow_exception(error);
+    check(ended, "cudaStreamEndCapture", device);
+  } catch (const Error& spoiled) {
+    if (spoiled.code() == ErrorCode::invalid_argument) return std::nullopt;
     throw;
   }
-  check(cudaStreamEndCapture(launches_.get(), &captured), "cudaStreamEndCapture", device);
-  const Graph graph(captured, device);
-  cudaGraphExec_t executable = nullptr;
-  check(cudaGraphInstantiate(&executable, graph.get(), 0), "cudaGraphInstantiate", device);
-  call.graph.emplace(executable, device);
-  call.memory = graph_scratch_.memory();
+  return graph;
 }
 
 void Issuer::launch(const CapturedCall& call, std::span<const RankCall> ranks) {

@@ -29,7 +29,8 @@ class Issuer {
 
   /// Issues a call: a rank's part in `ranks` without a stream gets one of our own. Throws
   /// Error(invalid_argument), with nothing done, if some of the ranks' streams are being captured
-  /// and others are not; Error(device).
+  /// and others are not, or if that capture has been spoiled; likewise, with nothing that runs, if
+  /// it is spoiled meanwhile; Error(device). The calling thread must be BesideCaptures.
   void run(const Program& program, std::vector<RankCall> ranks);
   /// Every rank's stream comes behind all ranks' streams. Likewise.
   void barrier(std::vector<RankCall> ranks);
@@ -53,14 +54,17 @@ class Issuer {
   void complete(std::vector<RankCall>& ranks) const;
   void follow_streams(std::span<const RankCall> ranks);
   /// The number of the capture that all of the ranks' streams belong to, if they are captured.
-  static std::optional<unsigned long long> capture_of(std::span<const RankCall> ranks);
+  std::optional<unsigned long long> capture_of(std::span<const RankCall> ranks) const;
   void issue_into_capture(const Program& program, std::span<const RankCall> ranks);
   Streams& streams_for_capture();
 
   /// Null if the call is to be issued step by step.
   CapturedCall* captured(const Program& program, std::span<const RankCall> ranks);
   CapturedCall& remembered(const Program& program, std::span<const RankCall> ranks);
+  /// Leaves the call without a graph if somebody spoils the capture.
   void capture(const Program& program, std::span<const RankCall> ranks, CapturedCall& call);
+  /// None if the capture was spoiled: any thread's cudaDeviceSynchronize does that.
+  std::optional<Graph> record(const Program& program, std::span<const RankCall> ranks);
   void launch(const CapturedCall& call, std::span<const RankCall> ranks);
 
   /// An event now, at the end of the stream.

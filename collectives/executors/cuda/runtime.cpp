@@ -25,8 +25,9 @@ Event event_on(int device, unsigned flags) {
 
 Error error_of(cudaError_t error, std::string_view what, int device) {
   (void)cudaGetLastError();  // a later call's is its own; what is sticky stays
-  return {ErrorCode::device,
-          fmt::format("device {}: {}: {}", device, what, cudaGetErrorString(error))};
+  return {
+      error == cudaErrorStreamCaptureInvalidated ? ErrorCode::invalid_argument : ErrorCode::device,
+      fmt::format("device {}: {}: {}", device, what, cudaGetErrorString(error))};
 }
 
 DeviceGuard::DeviceGuard(int device) {
@@ -40,6 +41,12 @@ DeviceGuard::DeviceGuard(int device) {
 DeviceGuard::~DeviceGuard() {
   if (before_ >= 0) (void)cudaSetDevice(before_);
 }
+
+BesideCaptures::BesideCaptures(int device) {
+  check(cudaThreadExchangeStreamCaptureMode(&mode_), "cudaThreadExchangeStreamCaptureMode", device);
+}
+
+BesideCaptures::~BesideCaptures() { (void)cudaThreadExchangeStreamCaptureMode(&mode_); }
 
 int device_count() {
   int count = 0;

@@ -14,7 +14,8 @@
 
 namespace ringside::cuda {
 
-/// The error of a failed call: Error(device), "device 1: cudaMalloc: out of memory".
+/// The error of a failed call: Error(device), "device 1: cudaMalloc: out of memory". A capture that
+/// was spoiled before this call is no fault of the device: Error(invalid_argument).
 [[nodiscard]] Error error_of(cudaError_t error, std::string_view what, int device);
 
 /// Throws it, unless all is well.
@@ -33,6 +34,21 @@ class DeviceGuard {
 
  private:
   int before_ = -1;
+};
+
+/// As long as it lives, captures under way are no concern of the calling thread. Otherwise the
+/// runtime forbids it some calls while its own streams are captured, or any thread's in the global
+/// mode, and spoils these captures if it makes them.
+class BesideCaptures {
+ public:
+  /// Throws Error(device).
+  explicit BesideCaptures(int device);
+  ~BesideCaptures();
+  BesideCaptures(const BesideCaptures&) = delete;
+  BesideCaptures& operator=(const BesideCaptures&) = delete;
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
 };
 
 /// Throws Error(unsupported) with the reason if there is no usable device: no driver, or no GPU.

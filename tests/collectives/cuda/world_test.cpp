@@ -8,6 +8,7 @@
 #include <atomic>
 #include <barrier>
 #include <chrono>
+#include <cstdio>
 #include <numeric>
 #include <string>
 #include <thread>
@@ -162,6 +163,8 @@ TEST_F(CudaWorld, ACaptureOfAllRanksStreamsHoldsTheCallAndReplaysIt) {
     }
     meet.arrive_and_wait();
     EXPECT_EQ(data.get().front(), 1.0F) << "captured, not run";
+    meet.arrive_and_wait();
+    meet.arrive_and_wait();
     if (rank == 0) {
       const cuda::Graph owned(graph, 0);
       cudaGraphExec_t made = nullptr;
@@ -196,6 +199,167 @@ TEST_F(CudaWorld, ACaptureOfSomeRanksStreamsIsRefusedAndTheCommunicatorWorksOn) 
     all_reduce(comm, data);
     EXPECT_EQ(data.get().front(), 2.0F);
   });
+}
+
+/// Takes a stream into the capture of another one.
+void join_capture(cudaStream_t capturing, cudaStream_t joining, const cuda::Event& event) {
+  check(cudaEventRecord(event.get(), capturing), "record", 0);
+  check(cudaStreamWaitEvent(joining, event.get(), 0), "wait", 0);
+}
+
+TEST_F(CudaWorld, ACaptureThatEndsBadlyIsTheCallersAffairAlone) {
+  // Spoiled before the call, and between the call and the end of the capture.
+  for (const bool before : {true, false}) {
+    std::array<cudaStream_t, 2> streams{};
+    std::barrier meet(2);
+    World::cuda({0, 0}).run([&](Communicator& comm) {
+      const bool first = comm.rank() == 0;
+      const auto stream = cuda::Stream::on(Floats::current());
+      const auto fork = cuda::Event::on(Floats::current());
+      const auto joined = cuda::Event::on(Floats::current());
+      streams[first ? 0 : 1] = stream.get();
+      Floats data(1000, 1.0F);
+      meet.arrive_and_wait();
+      const auto spoil = [&] {
+        if (first) {
+          EXPECT_EQ(cudaStreamQuery(stream.get()), cudaErrorStreamCaptureUnsupported);
+        }
+        (void)cudaGetLastError();
+        meet.arrive_and_wait();
+      };
+      for (const bool is_spoiled : {true, true, false}) {
+        if (first) {
+          check(cudaStreamBeginCapture(streams[0], cudaStreamCaptureModeRelaxed), "begin", 0);
+          join_capture(streams[0], streams[1], fork);
+        }
+        meet.arrive_and_wait();
+        if (is_spoiled && before) spoil();
+        const auto call = outcome_of([&] { all_reduce(comm, data, {.stream = stream.get()}); });
+        const auto barrier = outcome_of([&] { comm.barrier({.stream = stream.get()}); });
+        if (is_spoiled && before) {
+          EXPECT_EQ(call.code, ErrorCode::invalid_argument) << call.what;
+          EXPECT_NE(call.what.find("capture"), std::string::npos) << call.what;
+          EXPECT_EQ(barrier.code, ErrorCode::invalid_argument) << barrier.what;
+        } else {
+          EXPECT_EQ(call.what + barrier.what, "");
+        }
+        if (is_spoiled && !before) spoil();
+        if (!first && !is_spoiled) check(cudaEventRecord(joined.get(), stream.get()), "record", 0);
+        static std::atomic<cudaEvent_t> end;
+        if (!first) end = joined.get();
+        meet.arrive_and_wait();
+        if (first) {
+          if (!is_spoiled) check(cudaStreamWaitEvent(stream.get(), end, 0), "wait", 0);
+          cudaGraph_t graph = nullptr;
+          EXPECT_EQ(cudaStreamEndCapture(stream.get(), &graph),
+                    is_spoiled ? cudaErrorStreamCaptureInvalidated : cudaSuccess);
+          (void)cudaGetLastError();
+          const cuda::Graph owned(graph, 0);
+          if (!is_spoiled) {
+            cudaGraphExec_t made = nullptr;
+            check(cudaGraphInstantiate(&made, graph, 0), "instantiate", 0);
+            const cuda::GraphExec executable(made, 0);
+            check(cudaGraphLaunch(made, stream.get()), "launch", 0);
+            check(cudaStreamSynchronize(stream.get()), "synchronize", 0);
+          }
+        }
+        meet.arrive_and_wait();
+      }
+      EXPECT_EQ(data.get().front(), 2.0F) << "only the last capture ran";
+      all_reduce(comm, data);
+      EXPECT_EQ(data.get().front(), 4.0F);
+      meet.arrive_and_wait();
+    });
+  }
+}
+
+TEST_F(CudaWorld, ACaptureThatIsAbandonedIsTheCallersAffairAlone) {
+  std::array<cudaStream_t, 2> streams{};
+  std::barrier meet(2);
+  World::cuda({0, 0}).run([&](Communicator& comm) {
+    const bool first = comm.rank() == 0;
+    Floats data(1000, 1.0F);
+    const auto event = cuda::Event::on(Floats::current());
+    for (int i = 0; i < 2; ++i) {
+      auto stream = cuda::Stream::on(Floats::current());
+      streams[first ? 0 : 1] = stream.get();
+      meet.arrive_and_wait();
+      if (first) {
+        check(cudaStreamBeginCapture(streams[0], cudaStreamCaptureModeRelaxed), "begin", 0);
+        join_capture(streams[0], streams[1], event);
+      }
+      meet.arrive_and_wait();
+      all_reduce(comm, data, {.stream = stream.get()});
+      meet.arrive_and_wait();
+      stream = cuda::Stream();  // and the capture has not ended
+      meet.arrive_and_wait();
+    }
+    all_reduce(comm, data);
+    EXPECT_EQ(data.get().front(), 2.0F);
+    meet.arrive_and_wait();
+  });
+}
+
+TEST_F(CudaWorld, CallsAndCapturesElsewhereDoEachOtherNoHarm) {
+  for (const char* graphs : {"0", "1"}) {
+    const ScopedOption option("cuda_graphs", graphs);
+    std::barrier meet(2);
+    World::cuda({0, 0}).run([&](Communicator& comm) {
+      const auto elsewhere = cuda::Stream::on(Floats::current());
+      const auto stream = cuda::Stream::on(Floats::current());
+      Floats data(1000, 1.0F), message(10, 5.0F);
+      meet.arrive_and_wait();
+      // Global: what is unsafe is forbidden to all threads.
+      if (comm.rank() == 0)
+        check(cudaStreamBeginCapture(elsewhere.get(), cudaStreamCaptureModeGlobal), "begin", 0);
+      meet.arrive_and_wait();
+      all_reduce(comm, data);
+      all_reduce(comm, data, {.stream = stream.get()});
+      if (comm.rank() == 0)
+        comm.send(message.data(), 10, ElementType::float32, 1);
+      else
+        comm.recv(message.data(), 10, ElementType::float32, 0);
+      meet.arrive_and_wait();
+      if (comm.rank() == 0) {
+        cudaGraph_t graph = nullptr;
+        EXPECT_EQ(cudaStreamEndCapture(elsewhere.get(), &graph), cudaSuccess);
+        const cuda::Graph owned(graph, 0);
+      }
+      meet.arrive_and_wait();
+      check(cudaStreamSynchronize(stream.get()), "synchronize", 0);
+      EXPECT_EQ(data.get().back(), 4.0F);
+      meet.arrive_and_wait();
+    });
+  }
+}
+
+TEST_F(CudaWorld, WhoWaitsForTheDeviceSpoilsNoCallThatIsBeingCaptured) {
+  const ScopedOption graphs("cuda_graphs", "1");
+  std::atomic<bool> over{false};
+  int spoiled = 0;
+  std::thread other([&] {
+    while (!over) {
+      spoiled += cudaDeviceSynchronize() == cudaErrorStreamCaptureUnsupported ? 1 : 0;
+      (void)cudaGetLastError();
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+  });
+  try {
+    World::cuda(three_ranks).run([&](Communicator& comm) {
+      for (int i = 0; i < 20; ++i) {
+        Floats data(1000, 1.0F);                                  // another buffer, another graph
+        all_reduce(comm, data, {.algorithm = "ring:slices=32"});  // long to capture
+        float value = 0;
+        check(cudaMemcpy(&value, data.data(), sizeof value, cudaMemcpyDefault), "cudaMemcpy", 0);
+        EXPECT_EQ(value, 3.0F);
+      }
+    });
+  } catch (const Error& error) {
+    ADD_FAILURE() << error.what();
+  }
+  over = true;
+  other.join();
+  std::printf("%d captures were spoiled\n", spoiled);
 }
 
 TEST_F(CudaWorld, MemoryThatTheRanksDeviceCannotTouchIsRefused) {
