@@ -15,14 +15,12 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <system_error>
 #include <vector>
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/file.hpp"
-#include "ringside/base/options.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/bench/bench.hpp"
 #include "ringside/bench/competitors.hpp"
@@ -30,6 +28,7 @@
 #include "ringside/bench/platform.hpp"
 #include "ringside/bench/preflight/worker.hpp"
 #include "ringside/collectives/spec.hpp"
+#include "ringside/tools/cli/bench_gpus.hpp"
 #include "ringside/tools/cli/bench_modes.hpp"
 #include "ringside/tools/cli/commands.hpp"
 
@@ -42,17 +41,17 @@ using bench::Format;
 /// The words of the command line, before they are understood.
 struct Arguments {
   std::string collective = "all_reduce", algorithm = "all", ranks = "2", root = "0";
-  std::string threads, gpus, devices, issue, copies;
+  std::string threads;
   std::string begin = "8", end = "64M", factor = "8", step;
   std::string iterations, warmup = "1", rounds, check = "1";
   std::string pin = "yes", buffers = "warm";
   std::string op = "sum", type = "float", placement = "both", time = "50ms", timeout;
-  std::string format, output, backend = "host", compare;
+  std::string format, output, compare;
   std::string tune, tune_time = "5m", against;
   bool summary = false, exact_counts = false, spread = false, regret = false;
   bool preflight = false, quick = false, preflight_worker = false;
   std::string preflight_time = "60s";
-  bool allow_virtual = false;
+  GpuArguments of_gpus;
 };
 
 /// Of a run that is to be compared: with fewer, few rows are told from their noise.
@@ -68,17 +67,8 @@ constexpr auto option_names = std::to_array<std::string_view>(
      "summary",    "output",    "preflight",    "preflight-time", "quick",        "devices",
      "issue",      "copies",    "allow-virtual"});
 
-/// Whether the command line has an option, by its long name without dashes.
-using Given = std::function<bool(std::string_view name)>;
-
 /// `--compare` takes the names of peers, or the file of an earlier run.
 bool is_run_file(const std::string& compared) { return compared.ends_with(".json"); }
-
-[[noreturn]] void reject(std::string_view option, std::string_view expected,
-                         std::string_view text) {
-  throw Error(ErrorCode::bad_input,
-              fmt::format("{}: expected {}, got {}", option, expected, quote(text)));
-}
 
 std::vector<std::string> read_algorithms(const std::string& text) {
   if (text == "all") return {};
@@ -175,82 +165,6 @@ std::vector<bench::Operation> read_operations(const std::string& text) {
                                       bench::all_operations());
 }
 
-/// "0,1,1": a GPU may be there more than once.
-std::vector<int> read_devices(const std::string& text) {
-  constexpr std::size_t most = 256;  // ranks of a World
-  std::vector<int> devices;
-  for (const auto word : split(text, ',')) {
-    const auto number = parse_int(word, 0, 1'000'000);
-    if (!number) reject("--devices", "numbers of GPUs, as in 0,1,2,3", text);
-    devices.push_back(static_cast<int>(*number));
-  }
-  if (devices.size() > most) reject("--devices", "at most 256 of them", text);
-  return devices;
-}
-
-/// One of the words, or all of them.
-std::vector<std::string> read_ways(std::string_view option, const std::string& text,
-                                   std::span<const std::string_view> ways, std::string_view all) {
-  if (text == all) return {ways.begin(), ways.end()};
-  if (std::find(ways.begin(), ways.end(), text) == ways.end())
-    reject(option, fmt::format("{} or {}", fmt::join(ways, ", "), all), text);
-  return {text};
-}
-
-/// What has a meaning with some backend only is refused with the others.
-void check_backend_options(const BenchRequest& request, const Given& given) {
-  const auto refuse = [&](std::string_view name, const std::string& why) {
-    if (given(name))
-      throw Error(ErrorCode::bad_input, fmt::format("--{} has no meaning with --backend {}{}", name,
-                                                    to_string(request.backend), why));
-  };
-  if (request.backend == bench::BackendKind::host)
-    for (const auto* name : {"devices", "issue", "copies", "allow-virtual"}) refuse(name, "");
-  else if (given("ngpus"))
-    for (const auto* name : {"devices", "threads"})
-      if (given(name))
-        throw Error(ErrorCode::bad_input,
-                    fmt::format("--ngpus and --{} both say which GPUs are used", name));
-  if (request.backend != bench::BackendKind::nccl) return;
-  for (const auto* name : {"algorithm", "tune", "regret"}) refuse(name, ": NCCL chooses by itself");
-  for (const auto* name : {"issue", "copies"}) refuse(name, ": that is how our own calls are made");
-  for (const auto* name : {"compare", "spread"})
-    refuse(name, ": other libraries are measured beside --backend cuda");
-}
-
-/// Which GPUs, and how their calls are made.
-void read_gpus(const Arguments& arguments, const Given& given, BenchRequest& request) {
-  const auto backend = bench::parse_backend(arguments.backend);
-  if (!backend)
-    throw Error(
-        ErrorCode::bad_input,
-        fmt::format("--backend: expected host, cuda or nccl, got {}{}", quote(arguments.backend),
-                    did_you_mean(arguments.backend,
-                                 std::vector<std::string_view>{"host", "cuda", "nccl"})));
-  request.backend = *backend;
-  check_backend_options(request, given);
-  if (request.backend == bench::BackendKind::host) {
-    if (given("ngpus") && arguments.gpus != "1")  // 1 is what nccl-tests' users write
-      throw Error(ErrorCode::bad_input,
-                  "-g: there are no GPUs in --backend host; ranks are threads (-t or --ranks)");
-    return;
-  }
-  auto& gpus = request.gpus;
-  if (given("devices")) gpus.devices = read_devices(arguments.devices);
-  if (given("ngpus"))
-    for (int device = 0; device < whole_number("--ngpus", arguments.gpus, 1, 256); ++device)
-      gpus.devices.push_back(device);
-  if (given("issue")) gpus.issue = read_ways("--issue", arguments.issue, bench::issue_ways, "both");
-  gpus.copies = given("copies") ? read_ways("--copies", arguments.copies, bench::copy_ways, "all")
-                                : std::vector{option<std::string>("cuda_copies")};
-  if (request.backend == bench::BackendKind::nccl) gpus.issue = {"streams"};
-  if ((given("tune") || given("regret")) && gpus.issue.size() * gpus.copies.size() > 1)
-    throw Error(ErrorCode::bad_input,
-                "--tune and --regret: one way to issue calls and one to copy at a time");
-  gpus.allow_virtual = arguments.allow_virtual;
-  if (!given("ranks") && !given("threads")) request.ranks.clear();  // one for each GPU
-}
-
 BenchRequest read_request(const Arguments& arguments, bool factor_given, const Given& given) {
   constexpr std::int64_t most_calls = 1'000'000'000;
   BenchRequest request;
@@ -294,7 +208,7 @@ BenchRequest read_request(const Arguments& arguments, bool factor_given, const G
     request.compare = bench::parse_competitors(arguments.compare);
     request.compare_what_is_here = arguments.compare == "all";
   }
-  read_gpus(arguments, given, request);
+  read_gpus(arguments.of_gpus, given, request);
   if (request.backend != bench::BackendKind::host) {
     if (request.compare_what_is_here)
       throw Error(ErrorCode::bad_input, "--compare all: beside --backend cuda say --compare nccl");
@@ -506,18 +420,7 @@ void add_options(CLI::App& command, Arguments& a) {
           "Numbers of ranks, which are threads (default: 2; on GPUs one for each; more go round "
           "them)");
   add("-t,--threads", a.threads, "N", "nccl-tests' word for --ranks")->excludes(ranks);
-  add("-g,--ngpus", a.gpus, "N",
-      "The first N GPUs, as nccl-tests' users say it; with --backend host 1 means nothing and more "
-      "is refused");
-  add("--devices", a.devices, "GPU[,GPU...]",
-      "The GPUs of --backend cuda and nccl; one may be there more than once (default: all)");
-  add("--issue", a.issue, "streams|graphs|both",
-      "--backend cuda: calls op by op in streams, as one CUDA graph (default; what a program gets "
-      "that repeats its calls), or a series of each");
-  add("--copies", a.copies, "auto|engine|kernel|all",
-      "--backend cuda: who does plain copies, or a series of each (default: the option "
-      "cuda_copies)");
-  command.add_flag("--allow-virtual", a.allow_virtual)->group("");  // for tests: not in --help
+  add_gpu_options(command, a.of_gpus);
   add("-r,--root", a.root, "RANK", "Of broadcast, reduce, gather and scatter (default: 0)");
   add("-b,--begin", a.begin, "SIZE",
       "Smallest message, in bytes of a rank's longer buffer (default: 8)");
@@ -553,7 +456,7 @@ void add_options(CLI::App& command, Arguments& a) {
       "Longest wait for a rank (default: the option timeout); with --preflight for a step "
       "(default: "
       "5s)");
-  add("--backend", a.backend, "host|cuda|nccl",
+  add("--backend", a.of_gpus.backend, "host|cuda|nccl",
       "What runs the collectives: threads of this process (default), our plans on GPUs, NCCL");
   add("--compare", a.compare, "NAME[,NAME...]|OLD.json",
       fmt::format(

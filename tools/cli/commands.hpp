@@ -33,6 +33,9 @@ void warn_of_unknown_variables();
 void add_format_option(CLI::App& command, std::string& format,
                        std::initializer_list<std::string_view> words);
 
+/// Throws Error(bad_input): "OPTION: expected EXPECTED, got TEXT".
+[[noreturn]] void reject(std::string_view option, std::string_view expected, std::string_view text);
+
 /// The whole number that an option was given. Throws Error(bad_input) naming the option.
 [[nodiscard]] std::int64_t whole_number(std::string_view option, std::string_view text,
                                         std::int64_t minimum, std::int64_t maximum);

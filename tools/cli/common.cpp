@@ -56,6 +56,11 @@ void add_format_option(CLI::App& command, std::string& format,
       });
 }
 
+void reject(std::string_view option, std::string_view expected, std::string_view text) {
+  throw Error(ErrorCode::bad_input,
+              fmt::format("{}: expected {}, got {}", option, expected, quote(text)));
+}
+
 std::int64_t whole_number(std::string_view option, std::string_view text, std::int64_t minimum,
                           std::int64_t maximum) {
   const auto number = parse_int(text, minimum, maximum);

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#include "ringside/tools/cli/bench_gpus.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "ringside/base/error.hpp"
+#include "ringside/base/options.hpp"
+#include "ringside/base/text.hpp"
+#include "ringside/tools/cli/commands.hpp"
+
+namespace ringside::cli {
+namespace {
+
+/// "0,1,1": a GPU may be there more than once.
+std::vector<int> read_devices(const std::string& text) {
+  constexpr std::size_t most = 256;  // ranks of a World
+  std::vector<int> devices;
+  for (const auto word : split(text, ',')) {
+    const auto number = parse_int(word, 0, 1'000'000);
+    if (!number) reject("--devices", "numbers of GPUs, as in 0,1,2,3", text);
+    devices.push_back(static_cast<int>(*number));
+  }
+  if (devices.size() > most) reject("--devices", "at most 256 of them", text);
+  return devices;
+}
+
+/// One of the words, or all of them.
+std::vector<std::string> read_ways(std::string_view option, const std::string& text,
+                                   std::span<const std::string_view> ways, std::string_view all) {
+  if (text == all) return {ways.begin(), ways.end()};
+  if (std::find(ways.begin(), ways.end(), text) == ways.end())
+    reject(option, fmt::format("{} or {}", fmt::join(ways, ", "), all), text);
+  return {text};
+}
+
+/// What has a meaning with some backend only is refused with the others.
+void check_backend_options(const bench::BenchRequest& request, const Given& given) {
+  const auto refuse = [&](std::string_view name, const std::string& why) {
+    if (given(name))
+      throw Error(ErrorCode::bad_input, fmt::format("--{} has no meaning with --backend {}{}", name,
+                                                    to_string(request.backend), why));
+  };
+  if (request.backend == bench::BackendKind::host)
+    for (const auto* name : {"devices", "issue", "copies", "allow-virtual"}) refuse(name, "");
+  else if (given("ngpus"))
+    for (const auto* name : {"devices", "threads"})
+      if (given(name))
+        throw Error(ErrorCode::bad_input,
+                    fmt::format("--ngpus and --{} both say which GPUs are used", name));
+  if (request.backend != bench::BackendKind::nccl) return;
+  for (const auto* name : {"algorithm", "tune", "regret"}) refuse(name, ": NCCL chooses by itself");
+  for (const auto* name : {"issue", "copies"}) refuse(name, ": that is how our own calls are made");
+  for (const auto* name : {"compare", "spread"})
+    refuse(name, ": other libraries are measured beside --backend cuda");
+}
+
+}  // namespace
+
+void add_gpu_options(CLI::App& command, GpuArguments& arguments) {
+  const auto add = [&](const char* names, std::string& value, const char* type_name,
+                       const std::string& meaning) {
+    command.add_option(names, value, meaning)->type_name(type_name);
+  };
+  add("-g,--ngpus", arguments.gpus, "N",
+      "The first N GPUs, as nccl-tests' users say it; with --backend host 1 means nothing and more "
+      "is refused");
+  add("--devices", arguments.devices, "GPU[,GPU...]",
+      "The GPUs of --backend cuda and nccl; one may be there more than once (default: all)");
+  add("--issue", arguments.issue, "streams|graphs|both",
+      "--backend cuda: calls op by op in streams, as one CUDA graph (default; what a program gets "
+      "that repeats its calls), or a series of each");
+  add("--copies", arguments.copies, "auto|engine|kernel|all",
+      "--backend cuda: who does plain copies, or a series of each (default: the option "
+      "cuda_copies)");
+  command.add_flag("--allow-virtual", arguments.allow_virtual)
+      ->group("");  // for tests: not in --help
+}
+
+void read_gpus(const GpuArguments& arguments, const Given& given, bench::BenchRequest& request) {
+  const auto backend = bench::parse_backend(arguments.backend);
+  if (!backend)
+    throw Error(
+        ErrorCode::bad_input,
+        fmt::format("--backend: expected host, cuda or nccl, got {}{}", quote(arguments.backend),
+                    did_you_mean(arguments.backend,
+                                 std::vector<std::string_view>{"host", "cuda", "nccl"})));
+  request.backend = *backend;
+  check_backend_options(request, given);
+  if (request.backend == bench::BackendKind::host) {
+    if (given("ngpus") && arguments.gpus != "1")  // 1 is what nccl-tests' users write
+      throw Error(ErrorCode::bad_input,
+                  "-g: there are no GPUs in --backend host; ranks are threads (-t or --ranks)");
+    return;
+  }
+  auto& gpus = request.gpus;
+  if (given("devices")) gpus.devices = read_devices(arguments.devices);
+  if (given("ngpus"))
+    for (int device = 0; device < whole_number("--ngpus", arguments.gpus, 1, 256); ++device)
+      gpus.devices.push_back(device);
+  if (given("issue")) gpus.issue = read_ways("--issue", arguments.issue, bench::issue_ways, "both");
+  gpus.copies = given("copies") ? read_ways("--copies", arguments.copies, bench::copy_ways, "all")
+                                : std::vector{option<std::string>("cuda_copies")};
+  if (request.backend == bench::BackendKind::nccl) gpus.issue = {"streams"};
+  if ((given("tune") || given("regret")) && gpus.issue.size() * gpus.copies.size() > 1)
+    throw Error(ErrorCode::bad_input,
+                "--tune and --regret: one way to issue calls and one to copy at a time");
+  gpus.allow_virtual = arguments.allow_virtual;
+  if (!given("ranks") && !given("threads")) request.ranks.clear();  // one for each GPU
+}
+
+}  // namespace ringside::cli

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+/// The options of `ringside bench` that say what runs the collectives, and on which GPUs.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "ringside/bench/request.hpp"
+
+namespace ringside::cli {
+
+/// Whether the command line has an option, by its long name without dashes.
+using Given = std::function<bool(std::string_view name)>;
+
+/// The words of the command line, before they are understood.
+struct GpuArguments {
+  std::string backend = "host";
+  std::string gpus, devices, issue, copies;
+  bool allow_virtual = false;
+};
+
+/// Adds them, but for --backend.
+void add_gpu_options(CLI::App& command, GpuArguments& arguments);
+
+/// Reads them into the request. Without `--ranks` and `--threads` the request for GPUs has no
+/// ranks: one for each (bench::settle_gpus). Throws Error(bad_input), also for what has no meaning
+/// with the backend.
+void read_gpus(const GpuArguments& arguments, const Given& given, bench::BenchRequest& request);
+
+}  // namespace ringside::cli
