@@ -145,7 +145,8 @@ std::string complaint(const OptionDefinition& row, std::string_view subject,
                       std::string_view text) {
   std::string hint;
   if (row.type == OptionType::choice) hint = did_you_mean(text, split(row.choices, '|'));
-  return fmt::format("{}: expected a {} ({}), got {}{}", subject, type_name(row.type),
+  return fmt::format("{}: expected {} {} ({}), got {}{}", subject,
+                     row.type == OptionType::integer ? "an" : "a", type_name(row.type),
                      allowed_text(row), quote(text), hint);
 }
 

@@ -95,6 +95,9 @@ TEST_F(Options, ABadVariableIsAnErrorThatNamesIt) {
   const Variable range("RINGSIDE_TIMEOUT", "0");
   EXPECT_EQ(bad_input([] { (void)option<Seconds>("timeout"); }),
             "RINGSIDE_TIMEOUT: expected a duration (1ms..10000000s), got \"0\"");
+  const Variable graphs("RINGSIDE_CUDA_GRAPHS", "many");
+  EXPECT_EQ(bad_input([] { (void)option<std::int64_t>("cuda_graphs"); }),
+            "RINGSIDE_CUDA_GRAPHS: expected an integer (0..1000000000), got \"many\"");
 }
 
 TEST_F(Options, TheProgramCanOverrideABadVariable) {

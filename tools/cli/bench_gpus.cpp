@@ -16,13 +16,43 @@
 namespace ringside::cli {
 namespace {
 
+constexpr int largest_device = 1'000'000;
+
+/// "0,1,2,3" of "0-3"; empty where it is no short range.
+std::string written_out(std::string_view range) {
+  constexpr std::int64_t longest = 16;
+  const auto ends = split(range, '-');
+  if (ends.size() != 2) return {};
+  const auto first = parse_int(ends[0], 0, largest_device);
+  const auto last = parse_int(ends[1], 0, largest_device);
+  if (!first || !last || *last < *first || *last - *first >= longest) return {};
+  std::vector<std::int64_t> numbers;
+  for (auto number = *first; number <= *last; ++number) numbers.push_back(number);
+  return fmt::format("{}", fmt::join(numbers, ","));
+}
+
+/// Why a word is no number of a GPU, as far as one can guess what was meant.
+std::string reason_against(std::string_view word) {
+  if (trim(word).empty()) return "a number is missing";
+  if (word.find_first_of(" \t") != std::string_view::npos) return "no spaces";
+  if (word.find('-', 1) == std::string_view::npos) return {};
+  const auto list = written_out(word);
+  return fmt::format("no ranges{}", list.empty() ? "" : fmt::format(": write {}", list));
+}
+
 /// "0,1,1": a GPU may be there more than once.
 std::vector<int> read_devices(const std::string& text) {
   constexpr std::size_t most = 256;  // ranks of a World
   std::vector<int> devices;
   for (const auto word : split(text, ',')) {
-    const auto number = parse_int(word, 0, 1'000'000);
-    if (!number) reject("--devices", "numbers of GPUs, as in 0,1,2,3", text);
+    const auto number = parse_int(word, 0, largest_device);
+    if (!number) {
+      const auto reason = reason_against(word);
+      reject(
+          "--devices",
+          "numbers of GPUs, as in 0,1,2,3" + (reason.empty() ? "" : fmt::format(" ({})", reason)),
+          text);
+    }
     devices.push_back(static_cast<int>(*number));
   }
   if (devices.size() > most) reject("--devices", "at most 256 of them", text);

@@ -142,6 +142,23 @@ TEST(GpuCommand, WhatHasNoMeaningIsRefusedInOneLine) {
     expect_refusal(bench(words), expected, words);
 }
 
+TEST(GpuCommand, WhatIsWrongWithAListOfDevicesIsSaid) {
+  struct Refused {
+    const char *list, *expected;
+  };
+  for (const auto& [list, expected] : std::vector<Refused>{
+           {"0-3", "(no ranges: write 0,1,2,3), got \"0-3\""},
+           {"0,2-3", "(no ranges: write 2,3), got \"0,2-3\""},
+           {"3-0", "(no ranges), got"},
+           {"0, 1", "(no spaces), got"},
+           {"0,,1", "(a number is missing), got"},
+           {"", "(a number is missing), got"},
+           {"-1", "numbers of GPUs, as in 0,1,2,3, got \"-1\""},
+       })
+    expect_refusal(run_program({RINGSIDE_PROGRAM, "bench", "--backend", "cuda", "--devices", list}),
+                   expected, list);
+}
+
 TEST(GpuCommand, WithoutADeviceOrWithoutNcclOneLineSaysSo) {
   for (const auto* words : {"--backend cuda", "--backend nccl"})
     expect_refusal(bench(words, {"FAKECUDA_DEVICES=0"}), "no GPU: the CUDA driver finds no device",
