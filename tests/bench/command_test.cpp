@@ -58,7 +58,12 @@ TEST(BenchCommand, EveryBadCommandLineIsOneLineAndExitCode2) {
       {{"--ranks", "two"}, "\"two\""},
       {{"--ranks", "2", "-t", "2"}, "--ranks and --threads exclude each other"},
       {{"-t", "0"}, "--threads"},
-      {{"-g", "4"}, "no GPUs"},
+      {{"-g", "8"}, "-g 8: there are no GPUs in --backend host"},
+      {{"-g", "8"}, "add --backend cuda (or nccl)"},
+      {{"-g=1"}, "-g: expected a whole number from 1 to 256, got \"=1\""},
+      {{"--devices", "0"}, "with --backend host: add --backend cuda (or nccl)"},
+      {{"--issue", "both"}, "with --backend host: add --backend cuda"},
+      {{"--copies", "all"}, "with --backend host: add --backend cuda"},
       {{"-b", "8X"}, "--begin"},
       {{"-b", "-8"}, "-8"},
       {{"-e", "64MB"}, "--end"},
@@ -146,6 +151,8 @@ TEST(BenchCommand, NcclTestsLettersMeanWhatTheyMeanThere) {
   EXPECT_EQ(text.rows[0].type, "half");
   EXPECT_EQ(text.rows[0].out_of_place->check, "N/A");
   EXPECT_NE(result.output.find("step: 1024(bytes)"), std::string::npos);
+  EXPECT_TRUE(result.output.starts_with("# -g 1: no GPU is used, ranks are threads"))
+      << result.output;
 }
 
 TEST(BenchCommand, AllMeasuresEveryAlgorithmWithoutAWrongElement) {

@@ -17,6 +17,7 @@
 #include <set>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "ringside/base/error.hpp"
@@ -390,15 +391,18 @@ int run(const Arguments& arguments, bool factor_given, const Given& given) {
   bench::Output output;
   output.format = read_format(arguments);
   output.summary = arguments.summary;
+  const bool for_people = output.format == Format::text || output.format == Format::table;
+  auto remark = for_people ? no_gpu_remark(request, given) : std::string();
   if (arguments.output.empty() || arguments.output == "-") {
-    output.print = [](std::string_view text) {
+    output.print = [&remark](std::string_view text) {
+      print(std::exchange(remark, {}));
       print(text);
       flush();  // who watches sees rows as they come, and a full disk ends the measurement
     };
     return run_bench(request, output);
   }
   check_writable(arguments.output);
-  std::string collected;
+  std::string collected = std::move(remark);
   output.print = [&](std::string_view text) { collected += text; };
   const int exit_code = run_bench(request, output);
   write_file(arguments.output, collected);

@@ -17,6 +17,7 @@ namespace ringside::cli {
 namespace {
 
 constexpr int largest_device = 1'000'000;
+constexpr std::size_t most_devices = 256;  // ranks of a World
 
 /// "0,1,2,3" of "0-3"; empty where it is no short range.
 std::string written_out(std::string_view range) {
@@ -42,7 +43,6 @@ std::string reason_against(std::string_view word) {
 
 /// "0,1,1": a GPU may be there more than once.
 std::vector<int> read_devices(const std::string& text) {
-  constexpr std::size_t most = 256;  // ranks of a World
   std::vector<int> devices;
   for (const auto word : split(text, ',')) {
     const auto number = parse_int(word, 0, largest_device);
@@ -55,7 +55,7 @@ std::vector<int> read_devices(const std::string& text) {
     }
     devices.push_back(static_cast<int>(*number));
   }
-  if (devices.size() > most) reject("--devices", "at most 256 of them", text);
+  if (devices.size() > most_devices) reject("--devices", "at most 256 of them", text);
   return devices;
 }
 
@@ -75,9 +75,11 @@ void check_backend_options(const bench::BenchRequest& request, const Given& give
       throw Error(ErrorCode::bad_input, fmt::format("--{} has no meaning with --backend {}{}", name,
                                                     to_string(request.backend), why));
   };
-  if (request.backend == bench::BackendKind::host)
-    for (const auto* name : {"devices", "issue", "copies", "allow-virtual"}) refuse(name, "");
-  else if (given("ngpus"))
+  if (request.backend == bench::BackendKind::host) {
+    for (const auto* name : {"devices", "allow-virtual"})
+      refuse(name, ": add --backend cuda (or nccl)");
+    for (const auto* name : {"issue", "copies"}) refuse(name, ": add --backend cuda");
+  } else if (given("ngpus"))
     for (const auto* name : {"devices", "threads"})
       if (given(name))
         throw Error(ErrorCode::bad_input,
@@ -97,7 +99,7 @@ void add_gpu_options(CLI::App& command, GpuArguments& arguments) {
     command.add_option(names, value, meaning)->type_name(type_name);
   };
   add("-g,--ngpus", arguments.gpus, "N",
-      "The first N GPUs, as nccl-tests' users say it; with --backend host 1 means nothing and more "
+      "The first N GPUs, as nccl-tests' users say it; with --backend host 1 means no GPU, and more "
       "is refused");
   add("--devices", arguments.devices, "GPU[,GPU...]",
       "The GPUs of --backend cuda and nccl; one may be there more than once (default: all)");
@@ -120,18 +122,20 @@ void read_gpus(const GpuArguments& arguments, const Given& given, bench::BenchRe
                     did_you_mean(arguments.backend,
                                  std::vector<std::string_view>{"host", "cuda", "nccl"})));
   request.backend = *backend;
+  const auto number_of_gpus =
+      given("ngpus") ? whole_number("-g", arguments.gpus, 1, static_cast<int>(most_devices)) : 0;
   check_backend_options(request, given);
   if (request.backend == bench::BackendKind::host) {
-    if (given("ngpus") && arguments.gpus != "1")  // 1 is what nccl-tests' users write
+    if (number_of_gpus > 1)  // 1 is what nccl-tests' users write
       throw Error(ErrorCode::bad_input,
-                  "-g: there are no GPUs in --backend host; ranks are threads (-t or --ranks)");
+                  fmt::format("-g {}: there are no GPUs in --backend host, whose ranks are threads "
+                              "(-t or --ranks); add --backend cuda (or nccl)",
+                              number_of_gpus));
     return;
   }
   auto& gpus = request.gpus;
   if (given("devices")) gpus.devices = read_devices(arguments.devices);
-  if (given("ngpus"))
-    for (int device = 0; device < whole_number("--ngpus", arguments.gpus, 1, 256); ++device)
-      gpus.devices.push_back(device);
+  for (int device = 0; device < number_of_gpus; ++device) gpus.devices.push_back(device);
   if (given("issue")) gpus.issue = read_ways("--issue", arguments.issue, bench::issue_ways, "both");
   gpus.copies = given("copies") ? read_ways("--copies", arguments.copies, bench::copy_ways, "all")
                                 : std::vector{option<std::string>("cuda_copies")};
@@ -141,6 +145,11 @@ void read_gpus(const GpuArguments& arguments, const Given& given, bench::BenchRe
                 "--tune and --regret: one way to issue calls and one to copy at a time");
   gpus.allow_virtual = arguments.allow_virtual;
   if (!given("ranks") && !given("threads")) request.ranks.clear();  // one for each GPU
+}
+
+std::string no_gpu_remark(const bench::BenchRequest& request, const Given& given) {
+  if (!given("ngpus") || request.backend != bench::BackendKind::host) return {};
+  return "# -g 1: no GPU is used, ranks are threads (--backend cuda or nccl: GPUs)\n";
 }
 
 }  // namespace ringside::cli

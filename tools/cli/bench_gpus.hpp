@@ -25,8 +25,12 @@ struct GpuArguments {
 void add_gpu_options(CLI::App& command, GpuArguments& arguments);
 
 /// Reads them into the request. Without `--ranks` and `--threads` the request for GPUs has no
-/// ranks: one for each (bench::settle_gpus). Throws Error(bad_input), also for what has no meaning
-/// with the backend.
+/// ranks: one for each (bench::settle_gpus). Throws
+/// Error(bad_input), also for what has no meaning with the backend.
 void read_gpus(const GpuArguments& arguments, const Given& given, bench::BenchRequest& request);
+
+/// A line above the text of a run with `-g 1` on the host, whose user may think of a GPU; else
+/// empty.
+[[nodiscard]] std::string no_gpu_remark(const bench::BenchRequest& request, const Given& given);
 
 }  // namespace ringside::cli
