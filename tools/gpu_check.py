@@ -6,11 +6,13 @@ Several ranks on one GPU measure kernels, the cost of issuing, what a graph save
 memory, and whether results are right on real hardware. They do not measure links between GPUs,
 scaling, or overlap across GPUs: with one GPU the report says so first.
 
-Exit code 0: all that ran is right. 1: a finding. 2: there is no GPU here, or wrong usage.
+Exit code 0: all that ran is right. 1: a finding. 2: there is no GPU here, or wrong usage. The usage
+is that of tools/gpu_check.sh; with --only-usage it is checked, and that there is a GPU, and that is all.
 """
 import argparse
 import datetime
 import json
+import math
 import os
 import pathlib
 import platform
@@ -114,8 +116,9 @@ def facts():
     fields = ["name", "driver_version", "memory.total", "clocks.sm", "clocks.mem", "pci.bus_id"]
     lines = output_of(["nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader"])
     nvcc = re.search(r"release ([\d.]+)", output_of(["nvcc", "--version"]))
-    # RINGSIDE_COMMIT: where the tree was copied without its history.
-    commit = output_of(["git", "-C", str(ROOT), "rev-parse", "HEAD"]) or os.environ.get("RINGSIDE_COMMIT", "unknown")
+    # GPU_CHECK_COMMIT: where the tree was copied without its history (perhaps into another tree's).
+    commit = (os.environ.get("GPU_CHECK_COMMIT") or output_of(["git", "-C", str(ROOT), "rev-parse", "HEAD"]) or
+              "unknown")
     return {
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "commit": commit,
@@ -212,32 +215,81 @@ def run_all(chosen, report, file, minutes):
         print(f"... {step.name}: {record['state']}", file=sys.stderr, flush=True)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default="build/release", type=pathlib.Path)
+def refuse(message):
+    print(f"tools/gpu_check.sh: {message}", file=sys.stderr)
+    sys.exit(2)
+
+
+class Parser(argparse.ArgumentParser):
+    """One whose errors are one line."""
+
+    def error(self, message):
+        refuse(f"{message} (see --help)")
+
+
+def positive(text):
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"expected a positive number, got '{text}'")
+    return number
+
+
+def read_arguments():
+    parser = Parser(prog="tools/gpu_check.sh", add_help=False, allow_abbrev=False)
+    parser.add_argument("--build", type=pathlib.Path)
     parser.add_argument("--output", default=ROOT / "bench" / "results", type=pathlib.Path)
-    parser.add_argument("--minutes", default=10.0, type=float)
-    parser.add_argument("--steps", default="")
+    parser.add_argument("--minutes", default=10.0, type=positive)
+    parser.add_argument("--steps")
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--only-usage", action="store_true")
+    parser.add_argument("-h", "--help", action="store_true")
     arguments = parser.parse_args()
+    if arguments.build and not arguments.build.is_dir():
+        refuse(f"--build: there is no folder {arguments.build}")
+    return arguments
+
+
+def chosen_steps(wanted, known):
+    """Those of the comma-separated names, in our order; all where nothing is said."""
+    if wanted is None:
+        return known
+    names = [step.name for step in known]
+    for name in wanted.split(","):
+        if name not in names:
+            refuse(f"no step is called '{name}' (see --list)")
+    return [step for step in known if step.name in wanted.split(",")]
+
+
+def check_writable(folder):
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        refuse(f"--output {folder}: {error.strerror.lower()}")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        refuse(f"--output {folder}: permission denied")
+
+
+def main():
+    arguments = read_arguments()
+    if arguments.help:
+        return subprocess.run([str(ROOT / "tools" / "gpu_check.sh"), "--help"], check=False).returncode
     about = facts()
-    chosen = steps(arguments.build.resolve(), max(1, len(about["gpus"])))
+    build = arguments.build or ROOT / "build" / "release"
+    chosen = chosen_steps(arguments.steps, steps(build.resolve(), max(1, len(about["gpus"]))))
     if arguments.list:
         for step in chosen:
             print(f"{step.name:12} at most {step.limit:3} s  {step.meaning}")
         return 0
-    wanted = [name for name in arguments.steps.split(",") if name]
-    unknown = set(wanted) - {step.name for step in chosen}
-    if unknown:
-        print(f"gpu_check: no step is called {sorted(unknown)[0]} (see --list)", file=sys.stderr)
-        return 2
     if not about["gpus"]:
-        print("gpu_check: no GPU: nvidia-smi finds none", file=sys.stderr)
-        return 2
+        refuse("no GPU: nvidia-smi finds none")
+    check_writable(arguments.output)
+    if arguments.only_usage:
+        return 0
     report = {"says": introduction(about), "facts": about, "steps": []}
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    run_all([step for step in chosen if not wanted or step.name in wanted], report,
-            arguments.output / "gpu_check.json", arguments.minutes)
+    run_all(chosen, report, arguments.output / "gpu_check.json", arguments.minutes)
     print_report(report)
     wrong = [record for record in report["steps"] if record["state"].startswith("exit") and not record["optional"]]
     return 1 if wrong else 0

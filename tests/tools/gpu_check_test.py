@@ -11,6 +11,7 @@ import tempfile
 import unittest
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "tools" / "gpu_check.py"
+SHELL = SCRIPT.with_suffix(".sh")
 TESTS = ["cuda_contract", "device_fold_test", "cuda_conformance_test", "cuda_world_test"]
 PASSES = "echo 'cuda conformance: 12 calls'; echo '[  PASSED  ] 7 tests.'"
 
@@ -33,12 +34,21 @@ class GpuCheck(unittest.TestCase):
     def tearDown(self):
         self.folder.cleanup()
 
-    def check(self, *arguments, path=True):
-        environment = dict(os.environ, RINGSIDE_COMMIT="abc")
-        if path:
-            environment["PATH"] = f"{self.bin}:{environment['PATH']}"
-        return subprocess.run([sys.executable, str(SCRIPT), "--build", str(self.build), "--output", str(self.output),
-                               *arguments], capture_output=True, text=True, timeout=60, check=False, env=environment)
+    def check(self, *arguments, gpu=True):
+        return self.run_here([sys.executable, str(SCRIPT), "--build", str(self.build), "--output", str(self.output),
+                              *arguments], gpu)
+
+    def shell(self, *arguments, gpu=True):
+        """The script that people call. Its packages are never missing and its compilers never run."""
+        for name in ("cmake", "ninja", "dpkg-query", "apt-get"):
+            program(self.bin / name, f"touch {self.bin}/was_called; exit 3")
+        return self.run_here([str(SHELL), *arguments], gpu)
+
+    def run_here(self, command, gpu):
+        environment = dict(os.environ, GPU_CHECK_COMMIT="abc", PATH=f"{self.bin}:{os.environ['PATH']}")
+        if not gpu:
+            program(self.bin / "nvidia-smi", "echo 'No devices were found' >&2; exit 6")
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=environment)
 
     def report(self):
         return json.loads((self.output / "gpu_check.json").read_text(encoding="utf-8"))
@@ -82,12 +92,49 @@ class GpuCheck(unittest.TestCase):
         self.assertEqual(done.returncode, 0)
         self.assertIn("not here", done.stdout)
 
-    def test_wrong_usage_and_no_gpu_end_with_2_and_one_line(self):
-        for done in (self.check("--steps", "nonsense"), self.check(path=False)):
-            if done.returncode == 0 and "PATH" in os.environ and done is not None:
-                self.skipTest("there is a GPU here")
-            self.assertEqual(done.returncode, 2)
-            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+    def test_the_commit_of_the_environment_wins(self):
+        self.check("--steps", "contract")
+        self.assertEqual(self.report()["facts"]["commit"], "abc")
+
+    def expect_refusal(self, done, words):
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertTrue(done.stderr.startswith("tools/gpu_check.sh: "), done.stderr)
+        self.assertIn(words, done.stderr)
+
+    def test_wrong_usage_ends_with_2_and_one_line_before_anything_is_installed_or_built(self):
+        for arguments, words in ((["--steps", "nonsense"], "'nonsense'"), (["--steps", ""], "no step is called ''"),
+                                 (["--minutes", "0"], "--minutes"), (["--minutes", "-3"], "--minutes"),
+                                 (["--minutes", "nan"], "--minutes"), (["--minutes", "soon"], "--minutes"),
+                                 (["--frobnicate"], "--frobnicate"), (["--lis"], "--lis"), (["--build"], "--build"),
+                                 (["--build", "/nonexistent"], "/nonexistent"),
+                                 (["--build=/nonexistent"], "/nonexistent"),
+                                 (["--output", "/dev/null/x"], "/dev/null/x")):
+            with self.subTest(arguments):
+                self.expect_refusal(self.shell(*arguments), words)
+                self.assertFalse((self.bin / "was_called").exists())
+
+    def test_without_a_gpu_nothing_is_installed_or_built(self):
+        self.expect_refusal(self.shell(gpu=False), "no GPU")
+        self.assertFalse((self.bin / "was_called").exists())
+        self.expect_refusal(self.check(gpu=False), "no GPU")
+
+    def test_the_list_needs_no_gpu_and_goes_with_other_arguments(self):
+        for arguments in (["--list"], ["--list", "--minutes", "3"], ["--build", str(self.build), "--list"]):
+            done = self.shell(*arguments, gpu=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("contract ", done.stdout)
+        done = self.shell("--list", "--steps", "world,kernels", gpu=False)
+        self.assertEqual([line.split()[0] for line in done.stdout.splitlines()], ["kernels", "world"])
+        self.assertFalse((self.bin / "was_called").exists())
+
+    def test_help_is_one_text_with_exit_codes_and_what_is_installed(self):
+        done = self.shell("--help", gpu=False)
+        self.assertEqual(done.returncode, 0)
+        for words in ("Exit code 0", "installs the Debian packages", "--minutes"):
+            self.assertIn(words, done.stdout)
+        self.assertEqual(self.check("--help", gpu=False).stdout, done.stdout)
 
 
 if __name__ == "__main__":
