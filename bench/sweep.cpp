@@ -35,18 +35,7 @@ std::vector<std::uint64_t> sizes_for(const BenchRequest& request, Operation oper
   return sizes_of(request.sizes);
 }
 
-void check_request(const BenchRequest& request, const Platform& platform) {
-  (void)sizes_of(request.sizes);
-  const bool out = measures(request, Placement::out_of_place);
-  for (const auto collective : request.collectives)
-    if (!out && !can_be_in_place(collective) && request.collectives.size() == 1)
-      throw Error(ErrorCode::bad_input,
-                  fmt::format("{} cannot be in place", to_string(collective)));
-  for (const int ranks : request.ranks)
-    if (request.root < 0 || request.root >= ranks)
-      throw Error(ErrorCode::bad_input,
-                  fmt::format("--root {} is not one of {} ranks", request.root, ranks));
-  check_algorithms(request);
+void check_memory(const BenchRequest& request, const Platform& platform) {
   for (const auto collective : request.collectives)
     for (const int ranks : request.ranks)
       platform.check_memory(
@@ -181,6 +170,20 @@ class Group {
 
 }  // namespace
 
+void check_request(const BenchRequest& request) {
+  (void)sizes_of(request.sizes);
+  const bool out = measures(request, Placement::out_of_place);
+  for (const auto collective : request.collectives)
+    if (!out && !can_be_in_place(collective) && request.collectives.size() == 1)
+      throw Error(ErrorCode::bad_input,
+                  fmt::format("{} cannot be in place", to_string(collective)));
+  for (const int ranks : request.ranks)
+    if (request.root < 0 || request.root >= ranks)
+      throw Error(ErrorCode::bad_input,
+                  fmt::format("--root {} is not one of {} ranks", request.root, ranks));
+  check_algorithms(request);
+}
+
 Report run_sweep(const BenchRequest& request, const SweepListener& listener) {
   Report report;
   report.request = request;
@@ -189,7 +192,8 @@ Report run_sweep(const BenchRequest& request, const SweepListener& listener) {
   report.start_time = utc_now();
   const auto platform = make_platform(report.request);
   report.gpus = platform->gpus();
-  check_request(report.request, *platform);
+  check_request(report.request);
+  check_memory(report.request, *platform);
 
   struct Planned {
     Operation operation;

@@ -27,6 +27,11 @@ struct SweepListener {
       [](std::size_t, std::size_t, const std::string&) {};
 };
 
+/// Throws Error(bad_input, unsupported) for what is wrong with a request whatever it runs on:
+/// sizes, placements, the root, algorithms that serve nothing. Without ranks, as far as that can be
+/// known.
+void check_request(const BenchRequest& request);
+
 /// Measures. Throws Error: bad_input for a request that makes no sense or does not fit the memory,
 /// unsupported for an algorithm named in it that serves none of the collectives at a number of
 /// ranks, and what the collectives throw.

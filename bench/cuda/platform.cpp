@@ -16,6 +16,7 @@
 #include "ringside/bench/cuda/memory.hpp"
 #include "ringside/bench/cuda/nccl_subject.hpp"
 #include "ringside/bench/cuda/stage.hpp"
+#include "ringside/bench/gpu_request.hpp"
 #include "ringside/bench/machine.hpp"
 #include "ringside/collectives/external/nccl/library.hpp"
 #include "ringside/collectives/world.hpp"
@@ -106,7 +107,7 @@ class GpuGroup final : public PlatformGroup {
   std::vector<std::unique_ptr<Subject>> subjects(std::vector<Skipped>& skipped) override {
     std::vector<std::unique_ptr<Subject>> subjects;
     if (operation_.is_sendrecv()) {
-      skipped.push_back({"messages", what_.ranks, no_sendrecv, operation_});
+      skipped.push_back({"messages", what_.ranks, no_sendrecv_on_gpus, operation_});
       return subjects;
     }
     if (request_.backend == BackendKind::cuda) add_algorithms(subjects, skipped);
@@ -117,10 +118,6 @@ class GpuGroup final : public PlatformGroup {
   void prepare(ElementType type, std::uint64_t /*count*/) override {
     memory_->fill_with_ones(type, request_.timeout.value_or(option<Seconds>("timeout")));
   }
-
-  static constexpr auto no_sendrecv =
-      "messages are not ordered in streams, so events cannot time "
-      "them";
 
  private:
   void add_algorithms(std::vector<std::unique_ptr<Subject>>& subjects,
@@ -223,30 +220,12 @@ class GpuPlatform final : public Platform {
   NcclTeams nccl_;
 };
 
-void refuse_what_is_not_measured(const BenchRequest& request) {
-  if (request.buffers != Buffers::warm)
-    throw Error(ErrorCode::unsupported,
-                fmt::format("--buffers {}: only warm ones with --backend {}",
-                            to_string(request.buffers), to_string(request.backend)));
-  const auto& operations = request.collectives;
-  if (std::all_of(operations.begin(), operations.end(),
-                  [](Operation operation) { return operation.is_sendrecv(); }))
-    throw Error(ErrorCode::unsupported,
-                fmt::format("sendrecv with --backend {}: {}", to_string(request.backend),
-                            GpuGroup::no_sendrecv));
-  for (const auto& name : request.compare)
-    if (name != "nccl")
-      throw Error(
-          ErrorCode::unsupported,
-          fmt::format("--compare {}: only nccl can be measured beside --backend cuda", name));
-}
-
 }  // namespace
 
 std::unique_ptr<Platform> make_gpu_platform(const BenchRequest& request) {
   BenchRequest settled = request;
+  check_gpu_request(request);
   settle_gpus(settled);  // refuses
-  refuse_what_is_not_measured(request);
   return std::make_unique<GpuPlatform>(request);
 }
 

@@ -25,9 +25,11 @@
 #include "ringside/base/text.hpp"
 #include "ringside/bench/bench.hpp"
 #include "ringside/bench/competitors.hpp"
+#include "ringside/bench/gpu_request.hpp"
 #include "ringside/bench/interruption.hpp"
 #include "ringside/bench/platform.hpp"
 #include "ringside/bench/preflight/worker.hpp"
+#include "ringside/bench/sweep.hpp"
 #include "ringside/collectives/spec.hpp"
 #include "ringside/tools/cli/bench_gpus.hpp"
 #include "ringside/tools/cli/bench_modes.hpp"
@@ -210,11 +212,8 @@ BenchRequest read_request(const Arguments& arguments, bool factor_given, const G
     request.compare_what_is_here = arguments.compare == "all";
   }
   read_gpus(arguments.of_gpus, given, request);
-  if (request.backend != bench::BackendKind::host) {
-    if (request.compare_what_is_here)
-      throw Error(ErrorCode::bad_input, "--compare all: beside --backend cuda say --compare nccl");
-    if (!is_run_file(arguments.compare)) bench::settle_gpus(request);
-  }
+  if (request.backend != bench::BackendKind::host && request.compare_what_is_here)
+    throw Error(ErrorCode::bad_input, "--compare all: beside --backend cuda say --compare nccl");
   return request;
 }
 
@@ -305,9 +304,6 @@ bool wants_json(const Arguments& arguments) {
 /// The modes that are no sweep with rows. Returns the exit code, or nothing for a sweep.
 std::optional<int> run_mode(const Arguments& arguments, const BenchRequest& request,
                             const Given& given) {
-  const bool compares = is_run_file(arguments.compare);
-  if (!arguments.against.empty() && !compares)
-    throw Error(ErrorCode::bad_input, "--against: needs --compare OLD.json");
   const std::string to = arguments.output.empty() ? "-" : arguments.output;
   if (!arguments.tune.empty()) {
     if (arguments.tune != "-") check_writable(arguments.tune);
@@ -326,7 +322,7 @@ std::optional<int> run_mode(const Arguments& arguments, const BenchRequest& requ
     if (to != "-") check_writable(to);
     return run_preflight(read_preflight_request(arguments), json, to);
   }
-  if (!compares) return std::nullopt;
+  if (!is_run_file(arguments.compare)) return std::nullopt;
   const bool json = wants_json(arguments);
   if (to != "-") check_writable(to);
   return run_comparison({.old_run = arguments.compare,
@@ -371,9 +367,29 @@ void check_mode(const Arguments& arguments, const Given& given) {
   }
   if (given("tune-time") && arguments.tune.empty())
     throw Error(ErrorCode::bad_input, "--tune-time: needs --tune");
+  if (given("against") && !is_run_file(arguments.compare))
+    throw Error(ErrorCode::bad_input, "--against: needs --compare OLD.json");
   for (const std::string_view name : {"preflight-time", "quick"})
     if (given(name) && !arguments.preflight)
       throw Error(ErrorCode::bad_input, fmt::format("--{}: needs --preflight", name));
+}
+
+/// Completes a request for GPUs. What can be found wrong without a device is found first: to open
+/// one takes seconds, and a machine without any must not hide a mistake.
+void settle_gpus(const Arguments& arguments, const Given& given, BenchRequest& request) {
+  bench::check_gpu_request(request);
+  if (!arguments.tune.empty()) {
+    if (arguments.tune != "-") check_writable(arguments.tune);
+    check_tuning_time(read_tune_request(arguments, request, given));
+  } else {
+    if (!arguments.output.empty() && arguments.output != "-") check_writable(arguments.output);
+    if (arguments.regret)
+      (void)with_a_choice("--regret", arguments, request);
+    else
+      (void)read_format(arguments);
+    bench::check_request(request);
+  }
+  bench::settle_gpus(request);
 }
 
 int run(const Arguments& arguments, bool factor_given, const Given& given) {
@@ -384,9 +400,11 @@ int run(const Arguments& arguments, bool factor_given, const Given& given) {
     if (given(name) && value->empty())
       throw Error(ErrorCode::bad_input, fmt::format("--{}: expected something, got \"\"", name));
   check_mode(arguments, given);
-  const auto request = read_request(arguments, factor_given, given);
+  auto request = read_request(arguments, factor_given, given);
   warn_of_unknown_variables();
   bench::clean_up_on_signals();
+  if (request.backend != bench::BackendKind::host && !arguments.preflight)
+    settle_gpus(arguments, given, request);
   if (const auto exit_code = run_mode(arguments, request, given)) return *exit_code;
   bench::Output output;
   output.format = read_format(arguments);

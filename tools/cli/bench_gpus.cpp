@@ -144,7 +144,9 @@ void read_gpus(const GpuArguments& arguments, const Given& given, bench::BenchRe
     throw Error(ErrorCode::bad_input,
                 "--tune and --regret: one way to issue calls and one to copy at a time");
   gpus.allow_virtual = arguments.allow_virtual;
-  if (!given("ranks") && !given("threads")) request.ranks.clear();  // one for each GPU
+  if (given("ranks") || given("threads")) return;
+  request.ranks.clear();  // one for each GPU
+  if (!gpus.devices.empty()) request.ranks = {static_cast<int>(gpus.devices.size())};
 }
 
 std::string no_gpu_remark(const bench::BenchRequest& request, const Given& given) {

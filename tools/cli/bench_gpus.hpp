@@ -24,8 +24,8 @@ struct GpuArguments {
 /// Adds them, but for --backend.
 void add_gpu_options(CLI::App& command, GpuArguments& arguments);
 
-/// Reads them into the request. Without `--ranks` and `--threads` the request for GPUs has no
-/// ranks: one for each (bench::settle_gpus). Throws
+/// Reads them into the request. Without `--ranks` and `--threads` the request for GPUs has one rank
+/// for each GPU named, or no ranks where none is named (bench::settle_gpus). Throws
 /// Error(bad_input), also for what has no meaning with the backend.
 void read_gpus(const GpuArguments& arguments, const Given& given, bench::BenchRequest& request);
 

@@ -40,11 +40,15 @@ bench::SweepListener shown_on(bench::Progress& progress) {
 
 }  // namespace
 
-void run_tune(const bench::TuneRequest& request, const std::string& output) {
+void check_tuning_time(const bench::TuneRequest& request) {
   if (const auto least = bench::least_tuning_time(request); request.time < least)
     throw Error(ErrorCode::bad_input,
                 fmt::format("--tune-time: so many collectives, ranks and sizes take {} at least",
                             format_duration(least)));
+}
+
+void run_tune(const bench::TuneRequest& request, const std::string& output) {
+  check_tuning_time(request);
   bench::Progress progress;
   if (progress.wanted())
     fmt::print(stderr, "ringside: tuning takes {}\n", bench::tuning_estimate(request));

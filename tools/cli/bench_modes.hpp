@@ -12,6 +12,9 @@
 
 namespace ringside::cli {
 
+/// Throws Error(bad_input) where the time is too short for so many cells.
+void check_tuning_time(const bench::TuneRequest& request);
+
 /// Measures and writes the table ("-": to standard output); says before how long it will take.
 void run_tune(const bench::TuneRequest& request, const std::string& output);
 

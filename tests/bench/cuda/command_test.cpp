@@ -142,6 +142,40 @@ TEST(GpuCommand, WhatHasNoMeaningIsRefusedInOneLine) {
     expect_refusal(bench(words), expected, words);
 }
 
+// There is no device here: its absence must not hide the mistake.
+TEST(GpuCommand, MistakesAreFoundBeforeADeviceIsAskedFor) {
+  struct Mistake {
+    const char *words, *expected;
+  };
+  for (const auto& [words, expected] : std::vector<Mistake>{
+           {"--backend cuda --against new.json", "--against: needs --compare OLD.json"},
+           {"--backend cuda --devices 0,1 -r 2", "--root 2 is not one of 2 ranks"},
+           {"--backend cuda --ranks 4 -r 7", "--root 7 is not one of 4 ranks"},
+           {"--backend cuda --buffers cold", "only warm ones"},
+           {"--backend nccl --collective sendrecv", "not ordered in streams"},
+           {"--backend cuda --compare openmpi", "only nccl can be measured beside"},
+           {"--backend cuda --compare all", "--compare nccl"},
+           {"--backend cuda -a rnig", "rnig"},
+           {"--backend cuda -b 64 -e 8", "before they begin"},
+           {"--backend cuda --format xml", "--format"},
+           {"--backend cuda --summary --format csv", "--summary"},
+           {"--backend cuda --output /nonexistent/folder/x", "/nonexistent/folder/x"},
+           {"--backend cuda --tune /nonexistent/folder/x", "/nonexistent/folder/x"},
+           {"--backend cuda --tune - --collective barrier", "--tune: barrier has no algorithms"},
+           {"--backend cuda --tune - -g 2 --tune-time 1ms", "--tune-time: so many"},
+           {"--backend cuda --regret --collective barrier", "--regret: barrier has no algorithms"},
+       })
+    expect_refusal(bench(words, {"FAKECUDA_DEVICES=0"}), expected, words);
+  for (const auto* variable : {"RINGSIDE_CUDA_P2P", "RINGSIDE_CUDA_COPIES", "RINGSIDE_CUDA_GRAPHS"})
+    expect_refusal(
+        bench("--backend cuda", {"FAKECUDA_DEVICES=0", std::string(variable) + "=nonsense"}),
+        std::string(variable) + ": expected a", variable);
+  const auto typo = bench("--backend cuda", {"FAKECUDA_DEVICES=0", "RINGSIDE_CUDA_GRAPH=1"});
+  EXPECT_EQ(typo.exit_code, 2);
+  EXPECT_TRUE(typo.error.starts_with("ringside: warning: RINGSIDE_CUDA_GRAPH is set"))
+      << typo.error;
+}
+
 TEST(GpuCommand, WhatIsWrongWithAListOfDevicesIsSaid) {
   struct Refused {
     const char *list, *expected;
