@@ -110,7 +110,7 @@ PeerProcess::~PeerProcess() {
 bool PeerProcess::ended_within(Seconds limit) {
   const Stopwatch watch;
   while (child_ > 0) {
-    const pid_t waited = ::waitpid(child_, nullptr, WNOHANG);
+    const pid_t waited = ::waitpid(child_, &status_, WNOHANG);
     if (waited == child_ || (waited < 0 && errno == ECHILD)) return true;
     if (watch.elapsed() > limit) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -118,12 +118,20 @@ bool PeerProcess::ended_within(Seconds limit) {
   return true;
 }
 
+/// How it came to an end, when it has: its last descriptor may close a little before.
+std::string PeerProcess::ending() {
+  constexpr Seconds patience{0.5};
+  if (ended_within(patience) && WIFSIGNALED(status_))
+    return fmt::format("its process was killed by signal {}", WTERMSIG(status_));
+  return "its process has ended";
+}
+
 void PeerProcess::send(const std::string& line) {
   const std::string text = line + "\n";
   for (std::size_t sent = 0; sent < text.size();) {
     const auto written = ::send(input_, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail("it takes no more commands");
+    if (written < 0) fail(ending());
     sent += static_cast<std::size_t>(written);
   }
 }
@@ -164,7 +172,7 @@ std::string PeerProcess::receive(Seconds limit) {
     if (waited[1].revents != 0) errors_open = fill(complaints_, errors_);
     if (waited[0].revents != 0 && !fill(unread_, output_)) {
       while (errors_open) errors_open = fill(complaints_, errors_);
-      fail("it has ended");
+      fail(ending());
     }
   }
 }

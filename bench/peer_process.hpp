@@ -23,11 +23,14 @@ class PeerProcess {
 
   /// Sends a line (without its newline).
   void send(const std::string& line);
-  /// The next line. Throws Error: timeout after the limit; failed, with the last thing it wrote to
-  /// standard error, when it has ended.
+  /// The next line. Throws Error: timeout after the limit; failed, with the signal that killed it
+  /// and the last thing it wrote to standard error, when it has ended.
   [[nodiscard]] std::string receive() { return receive(limit_); }
   /// The same with another limit.
   [[nodiscard]] std::string receive(Seconds limit);
+
+  /// The command's first word, with which the errors' messages begin.
+  [[nodiscard]] const std::string& name() const { return name_; }
 
   /// For one that no longer answers: the destructor will not wait for it to end by itself.
   void kill();
@@ -35,11 +38,13 @@ class PeerProcess {
  private:
   bool fill(std::string& buffer, int descriptor);
   [[nodiscard]] bool ended_within(Seconds limit);
+  [[nodiscard]] std::string ending();
   [[noreturn]] void fail(const std::string& why);
 
   std::string name_;
   Seconds limit_;
   pid_t child_ = -1;
+  int status_ = 0;                              // waitpid's, when it has ended
   int input_ = -1, output_ = -1, errors_ = -1;  // of the child
   std::string unread_, complaints_;
 };

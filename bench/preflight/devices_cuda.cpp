@@ -157,8 +157,11 @@ Devices::~Devices() = default;
 Facts Devices::facts() {
   Facts facts;
   const int count = cuda::device_count();
-  check(cudaDriverGetVersion(&facts.driver_version), "cudaDriverGetVersion", 0);
-  check(cudaRuntimeGetVersion(&facts.runtime_version), "cudaRuntimeGetVersion", 0);
+  int version = 0;
+  check(cudaDriverGetVersion(&version), "cudaDriverGetVersion", 0);
+  facts.driver_version = version;
+  check(cudaRuntimeGetVersion(&version), "cudaRuntimeGetVersion", 0);
+  facts.runtime_version = version;
   facts.allowed_cpus = ranges(allowed_cpus());
   for (int device = 0; device < count; ++device) facts.devices.push_back(device_facts(device));
   for (int device = 0; device < count; ++device)

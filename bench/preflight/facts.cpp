@@ -90,26 +90,27 @@ bool is_virtual(const Facts& facts) {
                      [](const DeviceFacts& device) { return device.name.starts_with("virtual"); });
 }
 
-std::string cuda_version(int version) {
-  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+std::string cuda_version(std::optional<int> version) {
+  if (!version) return "unknown";
+  return fmt::format("{}.{}", *version / 1000, *version % 1000 / 10);
 }
 
 Json to_json(const Facts& facts) {
   Json devices = Json::array(), peers = Json::array();
   for (const auto& device : facts.devices) devices.push_back(to_json(device));
   for (const auto& peer : facts.peers) peers.push_back(to_json(peer));
-  return {{"cuda_driver_version", facts.driver_version},
-          {"cuda_runtime_version", facts.runtime_version},
-          {"allowed_cpus", facts.allowed_cpus},
+  return {{"cuda_driver_version", or_null(facts.driver_version)},
+          {"cuda_runtime_version", or_null(facts.runtime_version)},
+          {"allowed_cpus", facts.allowed_cpus.empty() ? Json(nullptr) : Json(facts.allowed_cpus)},
           {"devices", std::move(devices)},
           {"peers", std::move(peers)}};
 }
 
 Facts facts_from_json(const JsonValue& json) {
   Facts facts;
-  facts.driver_version = static_cast<int>(json["cuda_driver_version"].integer(0, 1'000'000));
-  facts.runtime_version = static_cast<int>(json["cuda_runtime_version"].integer(0, 1'000'000));
-  facts.allowed_cpus = json["allowed_cpus"].text();
+  facts.driver_version = optional_int(json["cuda_driver_version"]);
+  facts.runtime_version = optional_int(json["cuda_runtime_version"]);
+  facts.allowed_cpus = optional_text(json["allowed_cpus"]).value_or("");
   for (const auto& device : json["devices"].items())
     facts.devices.push_back(device_from_json(device));
   for (const auto& peer : json["peers"].items()) facts.peers.push_back(peer_from_json(peer));

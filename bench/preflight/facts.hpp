@@ -44,10 +44,10 @@ struct PeerFacts {
 };
 
 struct Facts {
-  int driver_version = 0, runtime_version = 0;  ///< CUDA's, as 1000 major + 10 minor
-  std::string allowed_cpus;                     ///< of this process: "0-63"; empty: unknown
-  std::vector<DeviceFacts> devices;             ///< device i at i
-  std::vector<PeerFacts> peers;                 ///< every ordered pair
+  std::optional<int> driver_version, runtime_version;  ///< CUDA's, as 1000 major + 10 minor
+  std::string allowed_cpus;                            ///< of this process: "0-63"; empty: unknown
+  std::vector<DeviceFacts> devices;                    ///< device i at i
+  std::vector<PeerFacts> peers;                        ///< every ordered pair
 
   [[nodiscard]] int count() const { return static_cast<int>(devices.size()); }
   /// Whether `device` may access memory of `peer`.
@@ -57,8 +57,8 @@ struct Facts {
 /// Whether a device only exists in a test: nothing measured on it means anything.
 [[nodiscard]] bool is_virtual(const Facts& facts);
 
-/// "13.0" of 13000.
-[[nodiscard]] std::string cuda_version(int version);
+/// "13.0" of 13000, or "unknown".
+[[nodiscard]] std::string cuda_version(std::optional<int> version);
 
 [[nodiscard]] Json to_json(const Facts& facts);
 /// Throws Error(bad_input).

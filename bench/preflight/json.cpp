@@ -106,7 +106,7 @@ std::string json_of(const Report& report) {
   const bool no_times = is_virtual(report.facts);
   const auto findings = findings_of(report);
   Json json = {{"ringside_preflight", 1},
-               {"source", "measured"},
+               {"source", no_times ? "virtual" : "measured"},
                {"virtual_devices", no_times},
                {"host_name", report.host_name},
                {"start_time", report.start_time},

@@ -34,7 +34,8 @@ class Collector {
  public:
   void start_failure(const StartFailure& failure) {
     findings.push_back(
-        {.kind = std::string(to_string(failure.ending)),
+        {.kind = failure.ending == Ending::no_time ? "unfinished"
+                                                   : std::string(to_string(failure.ending)),
          .flow = std::nullopt,
          .step = std::nullopt,
          .device = failure.device,

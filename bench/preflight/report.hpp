@@ -16,7 +16,7 @@ namespace ringside::bench::preflight {
 /// A device, or the driver (`device` empty), that could not even be opened.
 struct StartFailure {
   std::optional<int> device;
-  Ending ending = Ending::hang;  ///< hang or error
+  Ending ending = Ending::hang;  ///< hang, error, or no_time: that tells nothing of it
   std::string text;
 };
 

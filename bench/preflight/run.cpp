@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 #include <set>
+#include <string_view>
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/text.hpp"
@@ -19,6 +20,11 @@ namespace {
 /// The driver's initialisation, and a device's, take some 0.1 s each, and seconds where the
 /// persistence mode is off: a hang is told from that by four times the patience.
 constexpr double patience_to_start = 4;
+
+std::string without_prefix(std::string_view text, std::string_view prefix) {
+  if (text.starts_with(prefix)) text.remove_prefix(prefix.size());
+  return std::string(text);
+}
 
 /// The process that touches the devices. One that has hung or failed is replaced at its next use.
 class Worker {
@@ -46,8 +52,7 @@ class Worker {
             fmt::format("hangs: has not ended within {}", format_duration(limit));
       } else if (error.code() == ErrorCode::failed) {
         answer.reply.outcome.ending = Ending::error;
-        answer.reply.outcome.text =
-            fmt::format("the process that tried it ended: {}", error.what());
+        answer.reply.outcome.text = without_prefix(error.what(), command_.front() + ": ");
       } else {
         throw;
       }
@@ -100,11 +105,13 @@ class Preflight {
 
   bool read_facts(const Listener& listener) {
     listener(0, 1, "opening the driver");
-    const auto limit = std::min(patience_to_start * report_.request.step, left());
+    const Seconds patience = patience_to_start * report_.request.step;
+    const auto limit = std::min(patience, left());
     auto [reply, timed_out] = worker_.ask({.kind = Command::Kind::facts, .step = {}}, limit);
     if (reply.refusal) throw Error(ErrorCode::unsupported, *reply.refusal);
     if (!reply.facts) {
-      report_.start_failures.push_back({std::nullopt, reply.outcome.ending, reply.outcome.text});
+      const auto outcome = timed_out && limit < patience ? out_of_time() : reply.outcome;
+      report_.start_failures.push_back({std::nullopt, outcome.ending, outcome.text});
       return false;
     }
     report_.facts = std::move(*reply.facts);

@@ -120,12 +120,15 @@ std::string matrices(const Report& report) {
 
 std::string title(const Report& report) {
   const auto& facts = report.facts;
-  const auto what = is_virtual(facts)
-                        ? "virtual devices: nothing was measured"
+  const auto what = is_virtual(facts) ? "virtual devices: nothing was measured"
+                    : report.results.empty()
+                        ? "nothing was measured"
                         : fmt::format("measured in {}", format_duration(report.elapsed));
-  return fmt::format("# preflight of {} {}: {} GPU{}, CUDA driver {}, runtime {}; {}\n",
-                     report.host_name, report.start_time, facts.count(),
-                     facts.count() == 1 ? "" : "s", cuda_version(facts.driver_version),
+  const int count = facts.count();
+  const auto gpus =
+      count == 0 ? "GPUs unknown" : fmt::format("{} GPU{}", count, count == 1 ? "" : "s");
+  return fmt::format("# preflight of {} {}: {}, CUDA driver {}, runtime {}; {}\n", report.host_name,
+                     report.start_time, gpus, cuda_version(facts.driver_version),
                      cuda_version(facts.runtime_version), what);
 }
 

@@ -286,10 +286,24 @@ bench::TuneRequest read_tune_request(const Arguments& arguments, const BenchRequ
   return tune;
 }
 
+/// With less, sound devices would be told to hang: opening one takes seconds where the persistence
+/// mode is off (and gets four times a step's limit).
+constexpr Seconds least_preflight_limit{1.0};
+
+Seconds read_preflight_limit(std::string_view option, const std::string& text) {
+  const auto time = read_duration(option, text);
+  if (time < least_preflight_limit)
+    reject(option,
+           fmt::format("{} at least with --preflight", format_duration(least_preflight_limit)),
+           text);
+  return time;
+}
+
 bench::preflight::Request read_preflight_request(const Arguments& arguments) {
   bench::preflight::Request request;
-  request.total = read_duration("--preflight-time", arguments.preflight_time);
-  if (!arguments.timeout.empty()) request.step = read_duration("--timeout", arguments.timeout);
+  request.total = read_preflight_limit("--preflight-time", arguments.preflight_time);
+  if (!arguments.timeout.empty())
+    request.step = read_preflight_limit("--timeout", arguments.timeout);
   request.quick = arguments.quick;
   return request;
 }
@@ -356,15 +370,20 @@ void check_mode(const Arguments& arguments, const Given& given) {
        {"compare", "against", "timeout", "format", "output"}},
       {"--preflight",
        arguments.preflight,
-       {"preflight", "preflight-time", "quick", "timeout", "format", "output"}},
+       {"preflight", "preflight-time", "quick", "timeout", "format", "output", "backend"}},
   };
   for (const auto& mode : modes) {
     if (!mode.asked) continue;
     for (const std::string_view name : option_names)
       if (given(name) && !mode.also.contains(name))
         throw Error(ErrorCode::bad_input,
-                    fmt::format("--{} has no meaning beside {}", name, mode.name));
+                    fmt::format("--{} has no meaning beside {}{}", name, mode.name,
+                                arguments.preflight && (name == "devices" || name == "ngpus")
+                                    ? ": set CUDA_VISIBLE_DEVICES to choose GPUs for it"
+                                    : ""));
   }
+  if (arguments.preflight && given("backend") && arguments.of_gpus.backend != "cuda")
+    reject("--backend", "cuda, or none, beside --preflight", arguments.of_gpus.backend);
   if (given("tune-time") && arguments.tune.empty())
     throw Error(ErrorCode::bad_input, "--tune-time: needs --tune");
   if (given("against") && !is_run_file(arguments.compare))
@@ -476,8 +495,7 @@ void add_options(CLI::App& command, Arguments& a) {
   add("--pin", a.pin, "yes|no", "Keep every rank on one core, rank mod cores (default: yes)");
   add("--timeout", a.timeout, "TIME",
       "Longest wait for a rank (default: the option timeout); with --preflight for a step "
-      "(default: "
-      "5s)");
+      "(default: 5s; 1s or more)");
   add("--backend", a.of_gpus.backend, "host|cuda|nccl",
       "What runs the collectives: threads of this process (default), our plans on GPUs, NCCL");
   add("--compare", a.compare, "NAME[,NAME...]|OLD.json",
@@ -504,10 +522,10 @@ void add_options(CLI::App& command, Arguments& a) {
           "--preflight", a.preflight,
           "Is every path between this machine's GPUs right, and how fast: verified copies "
           "between all pairs, by copies and kernels, with P2P and without; many at once; to and "
-          "from the host. Exit code 1 for a finding")
+          "from the host. CUDA_VISIBLE_DEVICES chooses GPUs. Exit code 1 for a finding")
       ->disable_flag_override();
   add("--preflight-time", a.preflight_time, "TIME",
-      "At most how long that takes in all (default: 60s)");
+      "At most how long that takes in all (default: 60s; 1s or more)");
   command.add_flag("--quick", a.quick, "Preflight with less to measure")->disable_flag_override();
   command.add_flag("--preflight-worker", a.preflight_worker)
       ->group("");  // how --preflight calls itself

@@ -139,13 +139,14 @@ inline void expect_preflight_schema(const JsonValue& root) {
              "cuda_runtime_version", "allowed_cpus", "devices", "peers", "checks", "latencies",
              "bandwidths", "findings", "okay"});
   (void)root["ringside_preflight"].integer(1, 1);
-  (void)root["source"].choice({"measured"});
+  (void)root["source"].choice({root["virtual_devices"].boolean() ? "virtual" : "measured"});
   for (const auto* key : {"virtual_devices", "quick", "okay"}) (void)root[key].boolean();
-  for (const auto* key : {"host_name", "start_time", "allowed_cpus"}) (void)root[key].text();
+  for (const auto* key : {"host_name", "start_time"}) (void)root[key].text();
+  schema::text_or_null(root["allowed_cpus"]);
   schema::number_or_null(root["elapsed_s"]);
   for (const auto* key : {"total_limit_s", "step_limit_s"}) (void)root[key].number();
   for (const auto* key : {"cuda_driver_version", "cuda_runtime_version"})
-    (void)root[key].integer(0);
+    schema::integer_or_null(root[key]);
   for (const auto& value : root["devices"].items()) schema::device(value);
   for (const auto& value : root["peers"].items()) schema::peer(value);
   for (const auto& value : root["checks"].items()) schema::check(value);

@@ -86,6 +86,32 @@ TEST(PreflightRun, AProcessThatDiesIsAnErrorWithItsLastWords) {
   EXPECT_NE(findings[0].text.find("a driver's last words"), std::string::npos) << findings[0].text;
 }
 
+TEST(PreflightRun, AProcessThatIsKilledIsAnErrorWithTheSignal) {
+  const auto findings =
+      findings_only_of(report_with(2, {"kill:0-1"}, {.step = long_enough}), {0, 1});
+  ASSERT_EQ(findings.size(), 3U);
+  EXPECT_EQ(findings[0].text, "0 -> 1, peer copy, P2P enabled: its process was killed by signal 9");
+}
+
+TEST(PreflightRun, ADriverThatTheTimeDoesNotReachIsUnfinishedAndNoHang) {
+  const auto findings =
+      findings_of(report_with(2, {"deaf"}, {.total = Seconds(0.2), .step = Seconds(100)}));
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].kind, "unfinished");
+  EXPECT_EQ(findings[0].text, "driver: the time for all of it, 200 ms, was up");
+}
+
+TEST(PreflightRun, WhatADriverThatHangsWouldHaveSaidIsUnknown) {
+  const auto report = report_with(2, {"deaf"}, {.step = Seconds(0.2)});
+  const JsonDocument document(json_of(report), "report");
+  for (const auto* key : {"cuda_driver_version", "cuda_runtime_version", "allowed_cpus"})
+    EXPECT_TRUE(document.root()[key].is_null()) << key;
+  const auto text = text_of(report);
+  EXPECT_NE(text.find("GPUs unknown, CUDA driver unknown, runtime unknown; nothing was measured"),
+            std::string::npos)
+      << text;
+}
+
 TEST(PreflightRun, AnErrorOfTheDevicesIsAFinding) {
   const auto report = report_with(2, {"error:1-0"}, {.step = long_enough});
   const auto findings = findings_only_of(report, {1, 0});

@@ -2,11 +2,13 @@
 /// A worker without devices: `stand_in_worker DEVICES FAULT...` answers as a machine of so many
 /// GPUs would on which every copy is right and takes a time that tells source and destination, but
 /// for the faults: "KIND:SOURCE-DESTINATION" (with P2P enabled only) with KIND one of lost, hang,
-/// crash, error; or "deaf" (does not answer at all), "refuse", "hang_open:DEVICE".
+/// crash, kill, error; or "deaf" (does not answer at all), "refuse", "hang_open:DEVICE".
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
+#include <cstdlib>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -59,6 +61,7 @@ class StandIn {
         std::cerr << "a driver's last words\n";
         std::exit(3);
       }
+      if (planted(step, "kill", flow)) std::raise(SIGKILL);
       if (planted(step, "error", flow)) {
         outcome.ending = Ending::error;
         outcome.text = "device 0: an error";

@@ -58,6 +58,7 @@ TEST(PreflightVirtual, SoundDevicesHaveNoFindingAndNothingIsMeasured) {
     EXPECT_EQ(report.exit_code(), 0) << access;
     EXPECT_TRUE(root["okay"].boolean());
     EXPECT_TRUE(root["virtual_devices"].boolean());
+    EXPECT_EQ(root["source"].text(), "virtual");
     EXPECT_EQ(root["devices"].size(), 3U);
     EXPECT_EQ(root["peers"].size(), 6U);
     EXPECT_EQ(count_ending(root["checks"], "done"), root["checks"].size());
@@ -182,7 +183,7 @@ TEST(PreflightVirtual, ADriverWithoutADeviceIsOneLineAndExitCode2) {
 }
 
 TEST(PreflightVirtual, OneDeviceIsChecked) {
-  const ReportOf report({"FAKECUDA_DEVICES=1"});
+  const ReportOf report({"FAKECUDA_DEVICES=1"}, {"--backend", "cuda"});
   EXPECT_EQ(report.exit_code(), 0);
   EXPECT_EQ(report.root()["peers"].size(), 0U);
   EXPECT_GT(report.root()["checks"].size(), 3U);
