@@ -27,7 +27,8 @@ struct Fault {
   Method method;
   bool peer_access;
 
-  auto operator<=>(const Fault&) const = default;
+  auto operator<=>(const Fault&) const =
+      default;  // NOLINT(modernize-use-nullptr): of clang-tidy 14
 };
 
 class Collector {

@@ -23,7 +23,7 @@ struct Flow {
   int source = host, destination = host;
 
   [[nodiscard]] bool touches_host() const { return source == host || destination == host; }
-  auto operator<=>(const Flow&) const = default;
+  auto operator<=>(const Flow&) const = default;  // NOLINT(modernize-use-nullptr): of clang-tidy 14
 };
 
 /// "0 -> 1", "host -> 1".

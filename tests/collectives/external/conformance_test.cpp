@@ -50,6 +50,12 @@ void add_trials(const Request& request, ElementType type, ReduceOp op, std::vect
   }
 }
 
+/// A single rank's scaled reductions of 8-bit floats are refused by NCCL 2.28 ("invalid argument").
+bool has_no_kernel(int ranks, ElementType type, ReduceOp op) {
+  const bool scales = op == ReduceOp::avg || op == ReduceOp::premul_sum;
+  return ranks == 1 && scales && is_floating(type) && size_of(type) == 1;
+}
+
 /// Every type and operator on some placement and root, taking turns.
 std::vector<Trial> all_trials(int ranks) {
   std::vector<Trial> trials;
@@ -68,7 +74,8 @@ std::vector<Trial> all_trials(int ranks) {
         next(type, ReduceOp::sum);
         continue;
       }
-      for (const ReduceOp op : all_reduce_ops) next(type, op);
+      for (const ReduceOp op : all_reduce_ops)
+        if (!has_no_kernel(ranks, type, op)) next(type, op);
       ++turn;  // operators and placements are as many: other pairs with the next type
     }
   }
@@ -105,7 +112,12 @@ void run_all_trials(int ranks) {
   world.run([&](Communicator& comm) {
     DeviceRank device(most_bytes);
     for (const Trial& trial : trials)
-      for (const bool in_stream : {false, true}) run_trial(comm, trial, device, in_stream);
+      for (const bool in_stream : {false, true}) try {
+          run_trial(comm, trial, device, in_stream);
+        } catch (const Error& error) {
+          ADD_FAILURE() << describe(trial.call) << ": " << error.what();
+          throw;
+        }
   });
   testing::Test::RecordProperty("calls", static_cast<int>(trials.size()) * 2 * rounds);
 }
