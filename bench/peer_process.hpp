@@ -29,9 +29,6 @@ class PeerProcess {
   /// The same with another limit.
   [[nodiscard]] std::string receive(Seconds limit);
 
-  /// The command's first word, with which the errors' messages begin.
-  [[nodiscard]] const std::string& name() const { return name_; }
-
   /// For one that no longer answers: the destructor will not wait for it to end by itself.
   void kill();
 
