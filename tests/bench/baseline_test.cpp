@@ -29,7 +29,7 @@ TEST(Loops, FoldOfAllBuffersLeavesTheSumInAll) {
       for (std::size_t k = 0; k < n; ++k)
         for (std::size_t i = 0; i < 128; ++i) {
           const auto own = static_cast<float>(k * 1000 + i);
-          const auto sum = static_cast<float>(n * (n - 1) / 2 * 1000 + n * i);
+          const auto sum = static_cast<float>(n * (n - 1) * 500 + n * i);
           EXPECT_EQ(memory[k][i], i < 16 || i >= length ? own : sum) << n << " " << k << " " << i;
         }
     }

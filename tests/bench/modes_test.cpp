@@ -26,7 +26,7 @@ std::string temporary(const std::string& name) {
 
 /// A run that a later one can be compared with, in a file.
 std::string spread_run(const std::string& name) {
-  const std::string path = temporary(name);
+  std::string path = temporary(name);
   const auto result = bench({"-a", "ring,two_shot", "-b", "8", "-e", "512", "--time", "12ms",
                              "--spread", "--output", path});
   EXPECT_EQ(result.exit_code, 0) << result.error;

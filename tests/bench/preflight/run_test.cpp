@@ -37,7 +37,7 @@ std::size_t count_of(const Report& report, Ending ending) {
 
 /// The findings' kinds and texts, which must all be of this flow.
 std::vector<Finding> findings_only_of(const Report& report, const Flow& flow) {
-  const auto findings = findings_of(report);
+  auto findings = findings_of(report);
   for (const auto& finding : findings) EXPECT_EQ(finding.flow, flow) << finding.text;
   return findings;
 }

@@ -67,7 +67,7 @@ TEST_F(NcclFailures, OfEveryFunctionAreReportedAndLeaveNothing) {
     });
     const auto names = fake.names();
     if (static_cast<int>(names.size()) < n) break;
-    const std::string failed = names[static_cast<std::size_t>(n - 1)];
+    const std::string& failed = names[static_cast<std::size_t>(n - 1)];
     EXPECT_EQ(fake.alive(), 0) << failed << ", call " << n;
     EXPECT_TRUE(fakecuda::Control::leaks().empty()) << failed << ", call " << n;
     if (failed == "ncclCommDestroy") {  // of what has done its work: nobody is left to be told
