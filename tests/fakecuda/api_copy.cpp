@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "ringside/tests/fakecuda/api.hpp"
+#include "ringside/tests/fakecuda/api_work.hpp"
 #include "ringside/tests/fakecuda/capture.hpp"
 
 using namespace ringside::tests::fakecuda;
@@ -55,11 +56,10 @@ cudaError_t check(Runtime& runtime, const Copy& copy, cudaMemcpyKind kind) {
   return cudaSuccess;
 }
 
-std::shared_ptr<Work> work_of(Runtime& runtime, const Copy& copy, const Stream& stream,
-                              bool stage) {
+std::shared_ptr<Work> work_of(Runtime& runtime, const Copy& copy, int device, bool stage) {
   auto work = std::make_shared<Work>();
   work->kind = WorkKind::copy;
-  work->device = stream.device;
+  work->device = device;
   work->destination = const_cast<std::byte*>(copy.to.address);
   work->source = copy.from.address;
   work->bytes = copy.bytes;
@@ -89,7 +89,7 @@ cudaError_t join(Runtime& runtime, Stream& stream, Runtime::Lock& lock) {
 cudaError_t copy_async(Runtime& runtime, const Copy& copy, Stream& stream, Runtime::Lock& lock) {
   if (copy.bytes == 0) return cudaSuccess;
   const bool captured = stream.capturing();
-  const cudaError_t error = runtime.issue(stream, work_of(runtime, copy, stream, !captured));
+  const cudaError_t error = runtime.issue(stream, work_of(runtime, copy, stream.device, !captured));
   if (error != cudaSuccess || captured || !copy.to.pageable()) return error;
   return join(runtime, stream, lock);
 }
@@ -106,7 +106,7 @@ cudaError_t copy_blocking(Runtime& runtime, const ThreadState& thread, const Cop
   if (copy.from.pageable() && copy.to.device() != host) {
     if (const cudaError_t error = join(runtime, stream, lock)) return error;
   }
-  const cudaError_t error = runtime.issue(stream, work_of(runtime, copy, stream, true));
+  const cudaError_t error = runtime.issue(stream, work_of(runtime, copy, stream.device, true));
   if (error != cudaSuccess || between_devices || (copy.from.pageable() && copy.to.device() != host))
     return error;
   return join(runtime, stream, lock);
@@ -138,6 +138,19 @@ cudaError_t set(Runtime& runtime, void* address, int value, std::size_t bytes, S
 }
 
 }  // namespace
+
+namespace ringside::tests::fakecuda {
+
+cudaError_t copy_work(Runtime& runtime, void* to, const void* from, std::size_t bytes,
+                      cudaMemcpyKind kind, int device, std::shared_ptr<Work>& work) {
+  const Copy copy{side(runtime, to), side(runtime, from), bytes};
+  if (bytes == 0) return cudaErrorInvalidValue;
+  if (const cudaError_t error = check(runtime, copy, kind)) return error;
+  work = work_of(runtime, copy, device, false);
+  return cudaSuccess;
+}
+
+}  // namespace ringside::tests::fakecuda
 
 extern "C" {
 

@@ -4,6 +4,7 @@
 
 #include "ringside/tests/fakecuda/api.hpp"
 #include "ringside/tests/fakecuda/capture.hpp"
+#include "ringside/tests/fakecuda/graph_build.hpp"
 
 using namespace ringside::tests::fakecuda;
 
@@ -18,7 +19,8 @@ cudaStreamCaptureStatus status_of(const Stream& stream) {
 cudaError_t instantiate_graph(const Entry& entry, cudaGraphExec_t* executable, cudaGraph_t handle) {
   return device_call(entry, [&](Runtime& runtime, ThreadState&, Runtime::Lock&) {
     const Graph* graph = runtime.graphs.find(handle);
-    if (executable == nullptr || graph == nullptr) return cudaErrorInvalidValue;
+    if (executable == nullptr || graph == nullptr || graph->under_capture)
+      return cudaErrorInvalidValue;
     *executable = runtime.executables.add(instantiate(runtime, *graph)).handle;
     return cudaSuccess;
   });
@@ -70,11 +72,11 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, cudaStreamCaptureStatu
   return stream_call(entry, handle, [&](Runtime& runtime, Stream& stream, Runtime::Lock&) {
     if (status == nullptr) return cudaErrorInvalidValue;
     if (legacy_in_capture(runtime, stream)) return cudaErrorStreamCaptureImplicit;
-    // A graph under construction has no handle here.
-    if (graph != nullptr || nodes != nullptr || edges != nullptr || count != nullptr)
-      return cudaErrorNotSupported;
+    // Nodes are added by captured calls alone.
+    if (nodes != nullptr || edges != nullptr || count != nullptr) return cudaErrorNotSupported;
     *status = status_of(stream);
     if (id != nullptr && stream.capturing()) *id = stream.capture->id;
+    if (graph != nullptr && stream.capturing()) *graph = stream.capture->graph->handle;
     return cudaSuccess;
   });
 }
@@ -129,8 +131,7 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t handle) {
     ExecutableGraph* graph = runtime.executables.find(handle);
     if (graph == nullptr)
       return runtime.misuse(cudaErrorInvalidValue, "cudaGraphExecDestroy of no graph");
-    for (Lane* lane : graph->lanes) runtime.retire_lane(*lane);
-    runtime.executables.remove(handle);
+    runtime.destroy(*graph);
     return cudaSuccess;
   });
 }
@@ -138,8 +139,10 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t handle) {
 cudaError_t cudaGraphDestroy(cudaGraph_t handle) {
   static const Entry entry("cudaGraphDestroy");
   return call(entry, [&](Runtime& runtime, ThreadState&, Runtime::Lock&) {
-    if (runtime.graphs.find(handle) == nullptr)
+    const Graph* graph = runtime.graphs.find(handle);
+    if (graph == nullptr || graph->under_capture)
       return runtime.misuse(cudaErrorInvalidValue, "cudaGraphDestroy of no graph");
+    release(runtime, graph->retained);
     runtime.graphs.remove(handle);
     return cudaSuccess;
   });
@@ -152,10 +155,8 @@ cudaError_t cudaGraphGetNodes(cudaGraph_t handle, cudaGraphNode_t* nodes, std::s
     if (graph == nullptr || count == nullptr) return cudaErrorInvalidValue;
     const std::size_t all = graph->nodes.size();
     if (nodes != nullptr) {
-      // Nodes can be counted and told apart, no more: there is no call here that takes one.
-      const auto base = reinterpret_cast<std::uintptr_t>(handle) << 16;
       for (std::size_t i = 0; i < *count; ++i)
-        nodes[i] = i < all ? reinterpret_cast<cudaGraphNode_t>(base + i + 1) : nullptr;
+        nodes[i] = i < all ? node_handle(*graph, i) : nullptr;
       *count = std::min(*count, all);
     } else {
       *count = all;

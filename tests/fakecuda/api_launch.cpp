@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "ringside/tests/fakecuda/api.hpp"
+#include "ringside/tests/fakecuda/api_work.hpp"
 #include "ringside/tests/fakecuda/capture.hpp"
 
 using namespace ringside::tests::fakecuda;
@@ -28,26 +29,36 @@ cudaError_t launch(const Entry& entry, const void* stub, dim3 grid, dim3 block, 
                             "a kernel launched in a stream of device " +
                                 std::to_string(stream.device) + " while device " +
                                 std::to_string(device) + " is current");
-    if (const cudaError_t error = check_shape(grid, block)) {
-      if (stream.capturing()) stream.capture->invalidated = true;
-      return runtime.misuse(error, "a kernel launched with an impossible grid");
-    }
-    const HostKernel* kernel = runtime.kernels.find(stub);
-    if (kernel == nullptr) return cudaErrorInvalidDeviceFunction;
-    auto work = std::make_shared<Work>();
-    work->kind = WorkKind::kernel;
-    work->device = device;
-    work->kernel = kernel;
-    work->grid = grid;
-    work->block = block;
-    const auto* parameter = static_cast<const std::byte*>(arguments[0]);
-    work->parameter.assign(parameter, parameter + kernel->parameter_bytes);
-    kernel->accesses(work->parameter.data(), work->accesses);
-    return runtime.issue(stream, std::move(work));
+    std::shared_ptr<Work> work;
+    const cudaError_t error = kernel_work(runtime, stub, grid, block, arguments, device, work);
+    if (error == cudaErrorInvalidValue && stream.capturing()) stream.capture->invalidated = true;
+    return error == cudaSuccess ? runtime.issue(stream, std::move(work)) : error;
   });
 }
 
 }  // namespace
+
+namespace ringside::tests::fakecuda {
+
+cudaError_t kernel_work(Runtime& runtime, const void* stub, dim3 grid, dim3 block, void** arguments,
+                        int device, std::shared_ptr<Work>& work) {
+  if (const cudaError_t error = check_shape(grid, block))
+    return runtime.misuse(error, "a kernel launched with an impossible grid");
+  const HostKernel* kernel = runtime.kernels.find(stub);
+  if (kernel == nullptr) return cudaErrorInvalidDeviceFunction;
+  work = std::make_shared<Work>();
+  work->kind = WorkKind::kernel;
+  work->device = device;
+  work->kernel = kernel;
+  work->grid = grid;
+  work->block = block;
+  const auto* parameter = static_cast<const std::byte*>(arguments[0]);
+  work->parameter.assign(parameter, parameter + kernel->parameter_bytes);
+  kernel->accesses(work->parameter.data(), work->accesses);
+  return cudaSuccess;
+}
+
+}  // namespace ringside::tests::fakecuda
 
 extern "C" {
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ringside/tests/fakecuda/graph_build.hpp"
 #include "ringside/tests/fakecuda/runtime.hpp"
 
 namespace ringside::tests::fakecuda {
@@ -12,9 +13,9 @@ namespace {
 std::uint32_t add_node(Stream& stream, Node node) {
   Capture& capture = *stream.capture;
   for (const std::uint32_t earlier : node.after) capture.followed[earlier] = true;
-  capture.graph.nodes.push_back(std::move(node));
+  capture.graph->nodes.push_back(std::move(node));
   capture.followed.push_back(false);
-  return static_cast<std::uint32_t>(capture.graph.nodes.size() - 1);
+  return static_cast<std::uint32_t>(capture.graph->nodes.size() - 1);
 }
 
 void join(Stream& stream, const std::vector<std::uint32_t>& nodes) {
@@ -26,18 +27,23 @@ void join(Stream& stream, const std::vector<std::uint32_t>& nodes) {
 
 /// Whether all nodes come before what the origin has come to.
 bool joined(const Capture& capture) {
-  std::vector<bool> reached(capture.graph.nodes.size());
+  std::vector<bool> reached(capture.graph->nodes.size());
   for (const std::uint32_t node : capture.origin->captured_after) reached[node] = true;
   for (std::size_t i = reached.size(); i-- > 0;) {
     if (!reached[i]) return false;
-    for (const std::uint32_t earlier : capture.graph.nodes[i].after) reached[earlier] = true;
+    for (const std::uint32_t earlier : capture.graph->nodes[i].after) reached[earlier] = true;
   }
   return true;
 }
 
-/// `capture` is a copy: streams let go of theirs.
+/// `capture` is a copy: streams let go of theirs. The graph goes, unless somebody has taken it.
 void finish(Runtime& runtime, const std::shared_ptr<Capture> capture) {
   capture->active = false;
+  if (capture->graph->under_capture) {
+    release(runtime, capture->graph->retained);
+    runtime.graphs.remove(capture->graph->handle);
+  }
+  capture->graph = nullptr;
   for (Stream* stream : capture->streams) {
     stream->capture = nullptr;
     stream->captured_after.clear();
@@ -58,6 +64,8 @@ cudaError_t begin_capture(Runtime& runtime, Stream& stream, cudaStreamCaptureMod
   capture->origin = &stream;
   capture->mode = mode;
   capture->thread = std::this_thread::get_id();
+  capture->graph = &runtime.graphs.add(std::make_unique<Graph>());
+  capture->graph->under_capture = true;
   capture->streams.push_back(&stream);
   stream.capture = capture;
   runtime.captures.push_back(std::move(capture));
@@ -78,11 +86,13 @@ cudaError_t end_capture(Runtime& runtime, Stream& stream, cudaGraph_t& graph) {
     return cudaErrorStreamCaptureWrongThread;
   }
   const bool unjoined = !joined(*capture);
+  if (!capture->invalidated && !unjoined) {
+    graph = capture->graph->handle;
+    capture->graph->under_capture = false;
+  }
   finish(runtime, capture);
   if (capture->invalidated) return cudaErrorStreamCaptureInvalidated;
-  if (unjoined) return cudaErrorStreamCaptureUnjoined;
-  graph = runtime.graphs.add(std::make_unique<Graph>(std::move(capture->graph))).handle;
-  return cudaSuccess;
+  return unjoined ? cudaErrorStreamCaptureUnjoined : cudaSuccess;
 }
 
 cudaError_t capture_work(Stream& stream, std::shared_ptr<const Work> work) {
@@ -90,8 +100,8 @@ cudaError_t capture_work(Stream& stream, std::shared_ptr<const Work> work) {
   if (capture.invalidated) return cudaErrorStreamCaptureInvalidated;
   if (!stream.has_branch) {
     stream.has_branch = true;
-    stream.branch = capture.graph.branches++;
-    capture.graph.branch_devices.push_back(stream.device);
+    stream.branch = capture.graph->branches++;
+    capture.graph->branch_devices.push_back(stream.device);
   }
   const auto node = add_node(stream, {std::move(work), stream.captured_after, stream.branch});
   stream.captured_after = {node};
@@ -187,6 +197,8 @@ void leave_capture(Runtime& runtime, Stream& stream) {
 std::unique_ptr<ExecutableGraph> instantiate(Runtime& runtime, const Graph& graph) {
   auto executable = std::make_unique<ExecutableGraph>();
   executable->nodes = graph.nodes;
+  executable->retained = graph.retained;
+  retain(runtime, graph.retained);
   for (std::uint32_t i = 0; i < graph.branches; ++i)
     executable->lanes.push_back(&runtime.create_lane(graph.branch_devices[i], i + 1, true));
   std::vector<bool> followed(graph.nodes.size());

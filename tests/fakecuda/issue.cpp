@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ringside/tests/fakecuda/capture.hpp"
+#include "ringside/tests/fakecuda/graph_build.hpp"
 #include "ringside/tests/fakecuda/runtime.hpp"
 #include "ringside/tests/fakecuda/work.hpp"
 
@@ -156,6 +157,25 @@ void Runtime::launch(ExecutableGraph& graph, Stream& stream) {
   graph.end = enqueue(lane, nullptr, std::move(last), lane.clock, lane.time);
   graph.end_clock = lane.clock;
   graph.end_time = lane.time;
+}
+
+void Runtime::destroy(ExecutableGraph& graph) {
+  for (Lane* lane : graph.lanes) retire_lane(*lane);
+  if (graph.end.lane == nullptr)
+    release(*this, graph.retained);
+  else if (!graph.retained.empty())
+    still_retained_.push_back({graph.end, graph.end_clock, graph.end_time, graph.retained});
+  executables.remove(graph.handle);
+  release_of_finished_graphs();
+}
+
+void Runtime::release_of_finished_graphs() {
+  std::erase_if(still_retained_, [this](const auto& kept) {
+    if (!kept.end.passed()) return false;
+    host_learns(kept.clock, kept.time);  // by the destructors
+    release(*this, kept.objects);
+    return true;
+  });
 }
 
 void Runtime::host_learns(const VectorClock& clock, double time) {

@@ -25,6 +25,17 @@ struct Graph {
   std::vector<Node> nodes;  ///< in an order that the edges allow
   std::uint32_t branches = 0;
   std::vector<int> branch_devices;
+  std::vector<std::uint32_t> branch_ends;  ///< last nodes; of graphs made node by node
+  bool under_capture = false;              ///< not the caller's yet
+  std::vector<cudaUserObject_t> retained;
+};
+
+/// Something of the caller's that graphs keep alive.
+struct UserObject {
+  cudaUserObject_t handle = nullptr;
+  void* data = nullptr;
+  cudaHostFn_t destroy = nullptr;
+  unsigned references = 0;
 };
 
 struct ExecutableGraph {
@@ -35,6 +46,7 @@ struct ExecutableGraph {
   std::vector<VectorClock> clocks;  ///< of the nodes, for the launch at hand
   std::vector<double> times;
   std::vector<Moment> moments;
+  std::vector<cudaUserObject_t> retained;
   Moment end;  ///< of the launch before
   VectorClock end_clock;
   double end_time = 0;
@@ -45,7 +57,7 @@ struct Stream;
 /// A capture under way; its streams and events share it.
 struct Capture {
   unsigned long long id = 0;
-  Graph graph;
+  Graph* graph = nullptr;  ///< while it is active
   Stream* origin = nullptr;
   cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
   std::thread::id thread;

@@ -94,6 +94,8 @@ void Runtime::start(const Configuration& wanted) {
   events.clear();
   graphs.clear();
   executables.clear();
+  user_objects.clear();
+  still_retained_.clear();
   per_thread_streams_.clear();
   memory.clear();
   checker.reset(wanted.check);
@@ -148,11 +150,13 @@ std::vector<std::string> Runtime::list_leaks() const {
     lines.push_back("event of device " + std::to_string(event.device));
   });
   graphs.for_each([&](const Graph& graph) {
-    lines.push_back("graph of " + std::to_string(graph.nodes.size()) + " nodes");
+    if (!graph.under_capture)
+      lines.push_back("graph of " + std::to_string(graph.nodes.size()) + " nodes");
   });
   executables.for_each([&](const ExecutableGraph& graph) {
     lines.push_back("executable graph of " + std::to_string(graph.nodes.size()) + " nodes");
   });
+  user_objects.for_each([&](const UserObject&) { lines.push_back("user object"); });
   return lines;
 }
 
@@ -209,6 +213,7 @@ ThreadState& Runtime::thread() {
 }
 
 cudaError_t Runtime::begin_call(const Entry& entry) {
+  release_of_finished_graphs();
   if (calls_by_entry_.size() <= entry.number) calls_by_entry_.resize(entry.number + 1);
   ++calls_by_entry_[entry.number];
   if (++counts.calls == failed_call_) {

@@ -63,6 +63,7 @@ class Runtime final : public ControlInterface {
   HandleTable<Event, cudaEvent_t, 2> events;
   HandleTable<Graph, cudaGraph_t, 3> graphs;
   HandleTable<ExecutableGraph, cudaGraphExec_t, 4> executables;
+  HandleTable<UserObject, cudaUserObject_t, 5> user_objects;
   std::vector<std::shared_ptr<Capture>> captures;  ///< under way
   Memory memory;
   Kernels kernels;
@@ -97,6 +98,8 @@ class Runtime final : public ControlInterface {
   /// What the stream has been given so far, the legacy stream's rules applied.
   Moment moment_of(Stream& stream);
   void launch(ExecutableGraph& graph, Stream& stream);
+  /// A launch of it that is under way goes on, and what it keeps alive is kept until it is over.
+  void destroy(ExecutableGraph& graph);
   /// Blocks the calling thread until an event, stream, ... is over, and lets the host know its
   /// past.
   void wait(const Moment& moment, const VectorClock& clock, double time, Lock& lock);
@@ -145,6 +148,7 @@ class Runtime final : public ControlInterface {
   void check_accesses(const Lane& lane, const Operation& operation, const VectorClock& clock);
   void perform(Lane& lane, const Operation& operation, Lock& lock);
   void host_learns(const VectorClock& clock, double time);
+  void release_of_finished_graphs();
   [[nodiscard]] bool touched_by_pending(const Allocation& allocation) const;
   void wake() {
     if (waiting_ > 0) changed_.notify_all();
@@ -153,6 +157,14 @@ class Runtime final : public ControlInterface {
   Scheduler scheduler_;
   std::vector<std::unique_ptr<Lane>> lanes_;  ///< by id; the first stands for the host
   std::vector<Lane*> retired_;
+  /// What a destroyed graph keeps alive until its last launch is over.
+  struct StillRetained {
+    Moment end;
+    VectorClock clock;
+    double time;
+    std::vector<cudaUserObject_t> objects;
+  };
+  std::vector<StillRetained> still_retained_;
   std::condition_variable changed_;
   int waiting_ = 0;
   std::uint64_t generation_ = 0;

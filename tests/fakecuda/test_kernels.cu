@@ -58,6 +58,29 @@ cudaError_t launch_fill(const FillParameter& parameter, cudaStream_t stream) {
   return launch(&kernels::fill, parameter, stream);
 }
 
+template <class Parameter>
+cudaError_t add_node(void (*kernel)(Parameter), cudaGraphNode_t* node, cudaGraph_t graph,
+                     const std::vector<cudaGraphNode_t>& after, Parameter parameter, dim3 grid) {
+  void* arguments[] = {&parameter};
+  cudaKernelNodeParams parameters{};
+  parameters.func = reinterpret_cast<void*>(kernel);
+  parameters.gridDim = grid;
+  parameters.blockDim = dim3(32);
+  parameters.kernelParams = arguments;
+  return cudaGraphAddKernelNode(node, graph, after.data(), after.size(), &parameters);
+}
+
+cudaError_t add_add_node(cudaGraphNode_t* node, cudaGraph_t graph,
+                         const std::vector<cudaGraphNode_t>& after, const AddParameter& parameter) {
+  return add_node(&kernels::add, node, graph, after, parameter, 2);
+}
+
+cudaError_t add_fill_node(cudaGraphNode_t* node, cudaGraph_t graph,
+                          const std::vector<cudaGraphNode_t>& after, const FillParameter& parameter,
+                          dim3 grid) {
+  return add_node(&kernels::fill, node, graph, after, parameter, grid);
+}
+
 cudaError_t launch_fill_shaped(const FillParameter& parameter, dim3 grid, dim3 block,
                                cudaStream_t stream) {
   return launch(&kernels::fill, parameter, stream, grid, block);

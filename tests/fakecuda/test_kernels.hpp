@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace ringside::tests::fakecuda {
 
@@ -26,6 +27,14 @@ struct FillParameter {
   std::size_t declared;
 };
 [[nodiscard]] cudaError_t launch_fill(const FillParameter& parameter, cudaStream_t stream);
+
+/// The same as nodes of a graph, behind `after`.
+[[nodiscard]] cudaError_t add_add_node(cudaGraphNode_t* node, cudaGraph_t graph,
+                                       const std::vector<cudaGraphNode_t>& after,
+                                       const AddParameter& parameter);
+[[nodiscard]] cudaError_t add_fill_node(cudaGraphNode_t* node, cudaGraph_t graph,
+                                        const std::vector<cudaGraphNode_t>& after,
+                                        const FillParameter& parameter, dim3 grid = 2);
 
 /// The same with any grid, also impossible ones.
 [[nodiscard]] cudaError_t launch_fill_shaped(const FillParameter& parameter, dim3 grid, dim3 block,

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "ringside/collectives/executors/cuda/issue.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-
-#include "ringside/base/options.hpp"
 
 namespace ringside::cuda {
 namespace {
@@ -44,18 +40,8 @@ class Issue {
         scratch_(scratch),
         setting_(setting),
         first_of_stream_(first_of_stream(ranks)),
-        marks_(program.steps.size()),
-        sources_(1),
-        destinations_(1) {
-    for (int rank = 0; rank < program.ranks; ++rank) {
-      const RankCall& call = ranks[static_cast<std::size_t>(rank)];
-      // Inputs are only read: the prover refuses plans that write them.
-      bases_.push_back(const_cast<std::byte*>(call.input));
-      bases_.push_back(call.output);
-      bases_.push_back(scratch.address(rank, Base::scratch));
-      bases_.push_back(scratch.address(rank, Base::host_scratch));
-    }
-  }
+        operands_(program, ranks, scratch, setting.copies),
+        marks_(program.steps.size()) {}
 
   void run() {
     streams_.begin_call();
@@ -66,7 +52,7 @@ class Issue {
       try {
         run_step(step, marks_[i]);
       } catch (const Error& error) {
-        throw located(error, step);
+        throw located(error, program_, step);
       }
     }
     leave();
@@ -78,15 +64,6 @@ class Issue {
   }
   [[nodiscard]] int number_of(const Step& step) const {
     return streams_.number_of(program_.rank_of(step), lane_of(step));
-  }
-
-  [[nodiscard]] Error located(const Error& error, const Step& step) const {
-    const Plan& plan = program_.compiled->plan;
-    return Error(error.code(),
-                 fmt::format("rank {}, op {} of {} ({}): {}", program_.rank_of(step), step.op,
-                             to_string(plan.request().collective), plan.spec(), error.what()))
-        .at_rank(program_.rank_of(step))
-        .at_step(static_cast<int>(step.op));
   }
 
   // --- order -------------------------------------------------------------------------------------
@@ -132,7 +109,7 @@ class Issue {
 
   /// Of each lane the end of the calls before, for scratch: now, before this call adds to it.
   void mark_earlier_calls() {
-    if (!program_.uses_scratch() || setting_.captures) return;
+    if (!program_.uses_scratch()) return;
     const int numbers = streams_.ranks() * (1 + program_.lanes);
     earlier_.resize(static_cast<std::size_t>(numbers));
     std::vector<Point> users;
@@ -206,10 +183,9 @@ class Issue {
     wait_for_needed(rank, stream, number, needs_);
     for (const Run& run : program_.runs_of(step)) execute(step, run, stream);
     const Moment moment = order_.append(number);
-    if (!setting_.captures)
-      visit_scratch(step, [&](const Address& at, std::size_t bytes, bool writes) {
-        scratch_.note(at.rank(), at.kind(), at.offset, bytes, writes, moment.point);
-      });
+    visit_scratch(step, [&](const Address& at, std::size_t bytes, bool writes) {
+      scratch_.note(at.rank(), at.kind(), at.offset, bytes, writes, moment.point);
+    });
     if (step.recorded) mark = record(rank, stream, moment);
   }
 
@@ -246,38 +222,18 @@ class Issue {
   // --- data --------------------------------------------------------------------------------------
 
   void execute(const Step& step, const Run& run, cudaStream_t stream) {
-    const int rank = program_.rank_of(step);
-    const int device = streams_.device_of(rank);
-    const auto addresses = program_.addresses_of(step, run);
-    const std::size_t bytes = run.elements * program_.element_bytes;
+    const int device = streams_.device_of(program_.rank_of(step));
+    const Operation& operation = operands_.of(step, run);
     device_.set(device);
-    if (step.copies && by_engine(step, bytes))
-      return copy(addresses[0], addresses[1], bytes, device, stream);
-    sources_.resize(std::max<std::size_t>(sources_.size(), step.sources));
-    destinations_.resize(std::max<std::size_t>(destinations_.size(), step.destinations));
-    for (std::uint32_t i = 0; i < step.sources; ++i) sources_[i] = place(addresses[i]);
-    for (std::uint32_t i = 0; i < step.destinations; ++i)
-      destinations_[i] = place(addresses[step.sources + i]);
-    check(program_.kernels[step.kernel].launch(sources_.data(), destinations_.data(), run.elements,
-                                               stream),
-          "kernel launch", device);
-  }
-
-  [[nodiscard]] bool by_engine(const Step& step, std::size_t bytes) const {
-    if (step.by_engine) return true;
-    return setting_.copies == CopyWay::engine ||
-           (setting_.copies == CopyWay::by_size && bytes > longest_kernel_copy);
-  }
-
-  [[nodiscard]] std::byte* place(const Address& address) const {
-    return bases_[address.base] + address.offset;
-  }
-
-  void copy(const Address& from, const Address& to, std::size_t bytes, int device,
-            cudaStream_t stream) {
     // By the addresses: cudaMemcpyPeerAsync does the same and cannot be captured (seen on CUDA 13).
-    check(cudaMemcpyAsync(place(to), place(from), bytes, cudaMemcpyDefault, stream),
-          "cudaMemcpyAsync", device);
+    if (operation.by_engine)
+      check(cudaMemcpyAsync(operation.destinations[0], operation.sources[0], operation.bytes,
+                            cudaMemcpyDefault, stream),
+            "cudaMemcpyAsync", device);
+    else
+      check(program_.kernels[step.kernel].launch(
+                operation.sources.data(), operation.destinations.data(), run.elements, stream),
+            "kernel launch", device);
   }
 
   const Program& program_;
@@ -287,23 +243,16 @@ class Issue {
   Scratch& scratch_;
   const IssueSetting& setting_;
   CurrentDevice device_;
-  std::vector<std::byte*> bases_;  // by number
   std::vector<int> first_of_stream_;
+  Operands operands_;
   std::vector<Mark> marks_;    // by step, of those that are recorded
   std::vector<Mark> entered_;  // by rank
   std::vector<Mark> earlier_;  // by stream: the calls before
   std::vector<Need> needs_;
   std::vector<Point> conflicts_;
-  std::vector<const std::byte*> sources_;
-  std::vector<std::byte*> destinations_;
 };
 
 }  // namespace
-
-CopyWay copy_way() {
-  const auto word = option<std::string>("cuda_copies");
-  return word == "engine" ? CopyWay::engine : word == "kernel" ? CopyWay::kernel : CopyWay::by_size;
-}
 
 void issue(const Program& program, std::span<const RankCall> ranks, Streams& streams,
            Scratch& scratch, const IssueSetting& setting) {

@@ -176,9 +176,9 @@ cudaError_t launch_kernel(const void* kernel, unsigned blocks, unsigned threads,
 
 }  // namespace
 
-template <std::size_t most>
-cudaError_t DeviceFold::launch_with(const std::byte* const* sources, std::byte* const* destinations,
-                                    std::size_t elements, cudaStream_t stream) const {
+template <std::size_t most, class Submit>
+cudaError_t DeviceFold::choose_with(const std::byte* const* sources, std::byte* const* destinations,
+                                    std::size_t elements, Submit&& submit) const {
   FoldParameters<most> p;  // operands beyond k + m stay undefined: nobody reads them
   p.raw_mask = raw_mask_;
   p.scalar_bits = scalar_bits_;
@@ -201,15 +201,40 @@ cudaError_t DeviceFold::launch_with(const std::byte* const* sources, std::byte* 
   const unsigned blocks = choose_blocks(
       p.run, choice.at_once, p.run.items * (choice.item_bytes / unit_bytes), multiprocessors);
   const void* const kernel = most == few_fold_operands ? choice.kernels->few : choice.kernels->many;
-  return launch_kernel(kernel, blocks, fold_threads, &p, stream);
+  return submit(kernel, blocks, &p);
+}
+
+template <class Submit>
+cudaError_t DeviceFold::choose(const std::byte* const* sources, std::byte* const* destinations,
+                               std::size_t elements, Submit&& submit) const {
+  if (k_ + m_ <= few_fold_operands)
+    return choose_with<few_fold_operands>(sources, destinations, elements, submit);
+  return choose_with<most_fold_operands>(sources, destinations, elements, submit);
 }
 
 cudaError_t DeviceFold::launch(const std::byte* const* sources, std::byte* const* destinations,
                                std::size_t elements, cudaStream_t stream) const {
   if (elements == 0) return cudaSuccess;
-  if (k_ + m_ <= few_fold_operands)
-    return launch_with<few_fold_operands>(sources, destinations, elements, stream);
-  return launch_with<most_fold_operands>(sources, destinations, elements, stream);
+  return choose(sources, destinations, elements,
+                [&](const void* kernel, unsigned blocks, void* parameters) {
+                  return launch_kernel(kernel, blocks, fold_threads, parameters, stream);
+                });
+}
+
+cudaError_t DeviceFold::add_node(cudaGraph_t graph, const cudaGraphNode_t* after, std::size_t count,
+                                 const std::byte* const* sources, std::byte* const* destinations,
+                                 std::size_t elements, cudaGraphNode_t* node) const {
+  if (elements == 0) return cudaErrorInvalidValue;
+  return choose(sources, destinations, elements,
+                [&](const void* kernel, unsigned blocks, void* parameters) {
+                  void* arguments[] = {parameters};
+                  cudaKernelNodeParams kernel_node{};
+                  kernel_node.func = const_cast<void*>(kernel);
+                  kernel_node.gridDim = dim3(blocks);
+                  kernel_node.blockDim = dim3(fold_threads);
+                  kernel_node.kernelParams = arguments;
+                  return cudaGraphAddKernelNode(node, graph, after, count, &kernel_node);
+                });
 }
 
 DeviceFold resolve_device_fold(const FoldShape& shape) {

@@ -30,11 +30,22 @@ class DeviceFold {
   [[nodiscard]] cudaError_t launch(const std::byte* const* sources, std::byte* const* destinations,
                                    std::size_t elements, cudaStream_t stream) const;
 
+  /// The same as a node of a graph, behind `count` nodes of `after`; for the current device. There
+  /// must be elements. Returns the error of the runtime.
+  [[nodiscard]] cudaError_t add_node(cudaGraph_t graph, const cudaGraphNode_t* after,
+                                     std::size_t count, const std::byte* const* sources,
+                                     std::byte* const* destinations, std::size_t elements,
+                                     cudaGraphNode_t* node) const;
+
  private:
-  template <std::size_t most>
-  [[nodiscard]] cudaError_t launch_with(const std::byte* const* sources,
+  /// Hands `submit` a chosen kernel, its number of blocks and its parameters.
+  template <class Submit>
+  [[nodiscard]] cudaError_t choose(const std::byte* const* sources, std::byte* const* destinations,
+                                   std::size_t elements, Submit&& submit) const;
+  template <std::size_t most, class Submit>
+  [[nodiscard]] cudaError_t choose_with(const std::byte* const* sources,
                                         std::byte* const* destinations, std::size_t elements,
-                                        cudaStream_t stream) const;
+                                        Submit&& submit) const;
   friend DeviceFold resolve_device_fold(const FoldShape& shape);
 
   const TypeKernels* type_ = nullptr;
