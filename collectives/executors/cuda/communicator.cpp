@@ -27,6 +27,16 @@ void check_buffer(const void* buffer, const char* what, int rank, int device) {
     refuse(fmt::format("memory of device {}", attributes.device));
 }
 
+/// A stream that the call cannot be ordered in is refused before anybody is told of the call.
+void check_stream(cudaStream_t stream, int rank) {
+  if (stream == cudaStreamPerThread)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("the stream of rank {} is cudaStreamPerThread, which is another stream "
+                            "on the thread that issues the call: make one",
+                            rank))
+        .at_rank(rank);
+}
+
 /// How messages of a rank are copied: in a stream of its device. Complete when it returns.
 host::Messages::Copy copier(int device) {
   const auto stream = std::make_shared<const Stream>(Stream::on(device));
@@ -83,6 +93,7 @@ void CudaCommunicator::run(const Call& call) {
   failure().throw_if_set(rank());
   const BesideCaptures beside(shared_->device_of(rank()));
   check_buffers(call);
+  if (call.options->stream) check_stream(static_cast<cudaStream_t>(*call.options->stream), rank());
   Prepared& prepared =
       prepared_calls_.get(call, call.options->algorithm, [&] { return prepare(call); });
   void*& stream = shared_->stream_of(rank());
