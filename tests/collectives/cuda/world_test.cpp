@@ -15,7 +15,9 @@
 #include <thread>
 #include <vector>
 
+#include "ringside/base/clock.hpp"
 #include "ringside/base/options.hpp"
+#include "ringside/base/threads.hpp"
 #include "ringside/collectives/communicator.hpp"
 #include "ringside/collectives/executors/cuda/runtime.hpp"
 #include "ringside/collectives/group.hpp"
@@ -437,6 +439,49 @@ TEST_F(CudaWorld, ARankThatDoesNotComeIsNamedInTime) {
   });
   EXPECT_EQ(told.code, ErrorCode::timeout) << told.what;
   EXPECT_NE(told.what.find("rank 1 has not entered all_reduce"), std::string::npos) << told.what;
+}
+
+TEST_F(CudaWorld, NobodyLeavesWhileRankZeroHasItsBuffersInHand) {
+  if (!Control::present()) GTEST_SKIP() << "no real runtime is that slow";
+  std::barrier meet(4);
+  World::cuda({0, 1, 2, 3}).run([&](Communicator& comm) {
+    Floats data(std::size_t{1} << 16, 1.0F);
+    const auto stream = cuda::Stream::on(Floats::current());
+    CallOptions options{.algorithm = "ring:slices=256", .stream = stream.get()};
+    meet.arrive_and_wait();
+    if (comm.rank() ==
+        1) {  // all others have entered, and to issue the call takes longer than this
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      options.timeout = std::chrono::milliseconds(1);
+    }
+    const auto told = outcome_of([&] { all_reduce(comm, data, options); });
+    EXPECT_EQ(told.what, "");
+    check(cudaStreamSynchronize(stream.get()), "cudaStreamSynchronize", 0);
+    EXPECT_EQ(data.get().front(), 4.0F);
+  });
+}
+
+TEST_F(CudaWorld, AnAbortAtAnyMomentEndsAllRanks) {
+  auto world = World::cuda(three_ranks);
+  const Stopwatch watch;
+  for (int run = 0; run < 300; ++run) {
+    std::barrier ready(2);
+    (void)outcome_of([&] {
+      world.run([&](Communicator& comm) {
+        if (comm.rank() < 2) return comm.barrier();
+        std::thread other([&] {
+          ready.arrive_and_wait();
+          for (int i = 0; i < run * 10; ++i) cpu_relax();  // about until all have entered
+          comm.abort("stop");
+        });
+        ready.arrive_and_wait();
+        const auto error = exception_of([&] { comm.barrier(); });
+        other.join();
+        if (error) std::rethrow_exception(error);
+      });
+    });
+  }
+  EXPECT_LT(watch.elapsed(), Seconds{60});
 }
 
 TEST_F(CudaWorld, ADeviceThatNeverFinishesIsNamedInTimeAndLeftBehind) {
