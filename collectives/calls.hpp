@@ -52,8 +52,8 @@ struct CallOptions {
   /// what was put in the stream before, what is put there later comes behind it, and it returns
   /// when all ranks have enqueued it; an error of a device shows in the stream or in a later call.
   /// Without a stream, as on the host, the data are there when the call is made and complete when
-  /// it returns. May differ between ranks. Not for asynchronous calls, and for
-  /// messages of NCCL only.
+  /// it returns. May differ between ranks. The default stream is that of the rank's device;
+  /// cudaStreamPerThread is refused. Not for asynchronous calls, and for messages of NCCL only.
   std::optional<void*> stream = std::nullopt;
 };
 

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "ringside/base/text.hpp"
 #include "ringside/collectives/backend.hpp"
 #include "ringside/collectives/executors/host/waiting.hpp"
@@ -25,6 +27,16 @@ void check_buffer(const void* buffer, const char* what, int rank, int device) {
   if (attributes.type == cudaMemoryTypeUnregistered) refuse("no memory of CUDA");
   if (attributes.type == cudaMemoryTypeDevice && attributes.device != device)
     refuse(fmt::format("memory of device {}", attributes.device));
+}
+
+/// A stream that the call cannot be ordered in is refused before anybody is told of the call.
+void check_stream(cudaStream_t stream, int rank) {
+  if (stream == cudaStreamPerThread)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("the stream of rank {} is cudaStreamPerThread, which is another stream "
+                            "on the thread that issues the call: make one",
+                            rank))
+        .at_rank(rank);
 }
 
 /// How messages of a rank are copied: in a stream of its device. Complete when it returns.
@@ -83,17 +95,15 @@ void CudaCommunicator::run(const Call& call) {
   failure().throw_if_set(rank());
   const BesideCaptures beside(shared_->device_of(rank()));
   check_buffers(call);
+  if (call.options->stream) check_stream(static_cast<cudaStream_t>(*call.options->stream), rank());
   Prepared& prepared =
       prepared_calls_.get(call, call.options->algorithm, [&] { return prepare(call); });
   void*& stream = shared_->stream_of(rank());
   stream = call.options->stream.value_or(nullptr);
-  const auto meeting = meeting_->meet(
-      call, prepared.entry, call.options->stream ? reinterpret_cast<std::byte*>(&stream) : nullptr);
-  if (rank() == 0)
-    issue(call, prepared, meeting.placement, meeting.number);
-  else
-    await_issue(call, meeting.number);
-  if (const auto& refused = shared_->refused()) {
+  std::byte* const given = call.options->stream ? reinterpret_cast<std::byte*>(&stream) : nullptr;
+  const std::uint64_t number =
+      rank() == 0 ? lead(call, prepared, given) : follow(call, prepared, given);
+  if (const auto& refused = shared_->refused(number)) {
     Error error = *refused;
     throw error;
   }
@@ -167,8 +177,23 @@ const Program& CudaCommunicator::program(const Call& call, Prepared& prepared,
   return *program;
 }
 
-void CudaCommunicator::issue(const Call& call, Prepared& prepared, Placement placement,
-                             std::uint64_t number) {
+std::uint64_t CudaCommunicator::lead(const Call& call, Prepared& prepared, std::byte* stream) {
+  const std::uint64_t before = meeting_->entered_calls();
+  std::optional<Error> refused;
+  try {
+    const auto meeting = meeting_->meet(call, prepared.entry, stream);
+    meeting_->work_on_call([&] { refused = issue(call, prepared, meeting.placement); });
+  } catch (const Error& error) {
+    // Others may have seen all enter, and wait for a word about it.
+    if (meeting_->entered_calls() == before) throw;
+    refused = error;
+  }
+  shared_->set_issued(meeting_->entered_calls(), std::move(refused));
+  return meeting_->entered_calls();
+}
+
+std::optional<Error> CudaCommunicator::issue(const Call& call, Prepared& prepared,
+                                             Placement placement) {
   std::optional<Error> refused;
   try {
     if (call.collective == Collective::barrier)
@@ -184,20 +209,19 @@ void CudaCommunicator::issue(const Call& call, Prepared& prepared, Placement pla
   const bool is_harmless = refused && (refused->code() == ErrorCode::invalid_argument ||
                                        refused->code() == ErrorCode::unsupported);
   if (refused && !is_harmless) failure().set(*refused);
-  shared_->set_issued(number, std::move(refused));
+  return refused;
 }
 
-void CudaCommunicator::await_issue(const Call& call, std::uint64_t number) {
-  const host::WaitPolicy policy = meeting_->policy_for(*call.options);
-  // Not interrupted by a failure: rank 0 looks at what this rank has published. It comes to an end.
+std::uint64_t CudaCommunicator::follow(const Call& call, const Prepared& prepared,
+                                       std::byte* stream) {
+  const std::uint64_t number = meeting_->meet(call, prepared.entry, stream).number;
+  // Without limit, and not interrupted by a failure: rank 0 has this rank's buffers in hand, and
+  // comes to an end.
+  host::WaitPolicy policy = meeting_->policy_for(*call.options);
+  policy.limit = Seconds{std::numeric_limits<double>::infinity()};
   const std::atomic<bool> never{false};
-  const auto issued = [&] { return shared_->is_issued(number); };
-  if (host::wait_until(issued, policy, never) == host::WaitResult::ready) return;
-  fail(Error(ErrorCode::timeout,
-             fmt::format("rank 0 has not issued {} (call {}) after {}", to_string(call.collective),
-                         number, format_duration(policy.limit)))
-           .at_rank(rank())
-           .with_peer(0));
+  (void)host::wait_until([&] { return shared_->is_issued(number); }, policy, never);
+  return number;
 }
 
 // --- the end -------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "ringside/collectives/call.hpp"
@@ -56,11 +57,14 @@ class CudaCommunicator final : public Communicator::Implementation {
  private:
   [[nodiscard]] Prepared prepare(const Call& call);
   void check_buffers(const Call& call) const;
-  /// Of rank 0: issues the call and tells the others.
-  void issue(const Call& call, Prepared& prepared, Placement placement, std::uint64_t number);
+  /// Enters, and issues the call or learns that it has been; its number. `stream`: where the rank's
+  /// is, or null. Of rank 0, which always tells the others what has come of it, and of others.
+  std::uint64_t lead(const Call& call, Prepared& prepared, std::byte* stream);
+  std::uint64_t follow(const Call& call, const Prepared& prepared, std::byte* stream);
+  /// Why it was not issued; sets the communicator's failure if no later call may come.
+  std::optional<Error> issue(const Call& call, Prepared& prepared, Placement placement);
   [[nodiscard]] std::vector<RankCall> rank_calls() const;
   const Program& program(const Call& call, Prepared& prepared, Placement placement);
-  void await_issue(const Call& call, std::uint64_t number);
   void await_end(const Call& call);
 
   /// Sets the communicator's failure and throws it.

@@ -19,12 +19,16 @@ struct Need {
 };
 
 /// For each rank the first one that gave the same stream: they enter and leave together.
-std::vector<int> first_of_stream(std::span<const RankCall> ranks) {
+std::vector<int> first_of_stream(std::span<const RankCall> ranks, const Streams& streams) {
   std::vector<int> first;
-  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    std::size_t same = 0;
-    while (ranks[same].stream != ranks[rank].stream) ++same;
-    first.push_back(static_cast<int>(same));
+  for (int rank = 0; rank < streams.ranks(); ++rank) {
+    const auto is_same = [&](int other) {
+      return is_same_stream(ranks[static_cast<std::size_t>(other)].stream, streams.device_of(other),
+                            ranks[static_cast<std::size_t>(rank)].stream, streams.device_of(rank));
+    };
+    int same = 0;
+    while (!is_same(same)) ++same;
+    first.push_back(same);
   }
   return first;
 }
@@ -39,7 +43,7 @@ class Issue {
         order_(streams.order),
         scratch_(scratch),
         setting_(setting),
-        first_of_stream_(first_of_stream(ranks)),
+        first_of_stream_(first_of_stream(ranks, streams)),
         operands_(program, ranks, scratch, setting.copies),
         marks_(program.steps.size()) {}
 

@@ -13,7 +13,7 @@ Shared::Shared(std::shared_ptr<host::Shared> meeting, std::shared_ptr<const Devi
       streams_(device_of_rank_.size()) {}
 
 void Shared::set_issued(std::uint64_t call, std::optional<Error> refused) {
-  refused_ = std::move(refused);
+  refused_[call & 1] = std::move(refused);
   issued_.store(call, std::memory_order_release);
 }
 

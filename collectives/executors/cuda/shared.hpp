@@ -2,6 +2,7 @@
 /// What the ranks of a communicator on GPUs share.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -32,13 +33,16 @@ class Shared {
   [[nodiscard]] PlanCache& plans() { return plans_; }
   [[nodiscard]] Issuer& issuer() { return issuer_; }
 
-  /// Rank 0 says that it has issued a call, or why it has not.
+  /// Rank 0 says that it has issued a call, or why it has not; of every call that it has entered.
   void set_issued(std::uint64_t call, std::optional<Error> refused);
   [[nodiscard]] bool is_issued(std::uint64_t call) const {
     return issued_.load(std::memory_order_acquire) >= call;
   }
-  /// Of the last call; stays until the next is issued, which all ranks must have entered.
-  [[nodiscard]] const std::optional<Error>& refused() const { return refused_; }
+  /// Why a call that is_issued was not. Two suffice: rank 0 may answer the next call before all
+  /// have read this answer, but enters the one after that only when all have met in the next.
+  [[nodiscard]] const std::optional<Error>& refused(std::uint64_t call) const {
+    return refused_[call & 1];
+  }
 
   /// Where a rank keeps the stream of a call while peers may look at it: longer than the rank may
   /// wait for them.
@@ -55,8 +59,8 @@ class Shared {
   PlanCache plans_;
   Issuer issuer_;
   std::atomic<std::uint64_t> issued_{0};
-  std::optional<Error> refused_;
-  std::vector<void*> streams_;  // by rank
+  std::array<std::optional<Error>, 2> refused_;  // by parity of the call
+  std::vector<void*> streams_;                   // by rank
   std::mutex children_mutex_;
   std::map<host::Shared*, std::weak_ptr<Shared>> children_;
 };

@@ -5,6 +5,10 @@
 
 namespace ringside::cuda {
 
+bool is_same_stream(cudaStream_t a, int device_of_a, cudaStream_t b, int device_of_b) {
+  return a == b && (device_of_a == device_of_b || (a != nullptr && a != cudaStreamLegacy));
+}
+
 Streams::Streams(std::vector<int> devices) : devices_(std::move(devices)) {
   const int most = *std::max_element(devices_.begin(), devices_.end());
   events_.resize(static_cast<std::size_t>(most) + 1);

@@ -49,6 +49,10 @@ class Streams {
   std::vector<Events> events_;              // by device
 };
 
+/// Whether two streams, each given on a device, are one. The default stream's handles mean another
+/// stream on every device; all others mean one stream everywhere.
+[[nodiscard]] bool is_same_stream(cudaStream_t a, int device_of_a, cudaStream_t b, int device_of_b);
+
 /// Makes devices the calling thread's, without calling the runtime for the one that is.
 class CurrentDevice {
  public:

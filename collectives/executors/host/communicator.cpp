@@ -113,6 +113,15 @@ HostCommunicator::Meeting HostCommunicator::meet(const Call& call, const Prepare
   return {agree(), call_};
 }
 
+void HostCommunicator::work_on_call(const std::function<void()>& work) {
+  // First say so, then look: who fails does it the other way round (give_up).
+  const BusyMark mark(shared_->busy(rank_), call_);
+  light_fence();
+  if (shared_->failure().flag().load(std::memory_order_acquire))
+    shared_->failure().throw_cause(rank_);
+  work();
+}
+
 std::string HostCommunicator::spec_for(const Request& request, std::size_t bytes,
                                        const CallOptions& options) const {
   const std::string& spec = asked_spec(options);

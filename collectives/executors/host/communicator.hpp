@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -44,6 +45,12 @@ class HostCommunicator final : public Communicator::Implementation {
   };
   /// `extra`: one more address that a rank publishes. Throws as any call does.
   Meeting meet(const Call& call, const Prepared& prepared, std::byte* extra);
+  /// The number of the call that this rank entered last, whatever came of it.
+  [[nodiscard]] std::uint64_t entered_calls() const { return call_; }
+  /// After a meeting: does `work`, which may touch the buffers of all who met. A rank that gives
+  /// the call up meanwhile waits for its end. Throws, with nothing done, if the communicator has
+  /// failed.
+  void work_on_call(const std::function<void()>& work);
   /// Of a rank, in the meeting under way; `scratch` is its extra address.
   [[nodiscard]] const Addresses& addresses_of(int rank) const {
     return shared_->entry(rank, call_).addresses;

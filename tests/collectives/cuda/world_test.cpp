@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <barrier>
 #include <chrono>
@@ -14,7 +15,9 @@
 #include <thread>
 #include <vector>
 
+#include "ringside/base/clock.hpp"
 #include "ringside/base/options.hpp"
+#include "ringside/base/threads.hpp"
 #include "ringside/collectives/communicator.hpp"
 #include "ringside/collectives/executors/cuda/runtime.hpp"
 #include "ringside/collectives/group.hpp"
@@ -102,6 +105,40 @@ TEST_F(CudaWorld, RanksMayDifferInWhetherTheyGiveAStream) {
     for (int i = 0; i < 4; ++i) all_reduce(comm, data, options);
     check(cudaStreamSynchronize(stream.get()), "cudaStreamSynchronize", 0);
     EXPECT_EQ(data.get().front(), 81.0F);
+  });
+}
+
+TEST_F(CudaWorld, TheDefaultStreamIsAnotherOneOnEveryDevice) {
+  const std::vector<int> devices = Control::present() ? std::vector{0, 1} : std::vector{0, 0};
+  const ScopedOption graphs("cuda_graphs", "0");
+  for (const cudaStream_t stream : {cudaStream_t{nullptr}, cudaStreamLegacy}) {
+    World::cuda(devices).run([&](Communicator& comm) {
+      constexpr std::size_t bytes = 4000;
+      Floats data(1000, 0.0F);
+      const auto pinned = cuda::PinnedMemory::of(bytes);
+      auto* const values = reinterpret_cast<float*>(pinned.data());
+      std::fill_n(values, 1000, 1.0F);
+      comm.barrier();
+      check(cudaMemcpyAsync(data.data(), values, bytes, cudaMemcpyDefault, stream), "copy", 0);
+      all_reduce(comm, data, {.algorithm = "ring", .stream = stream});
+      check(cudaMemcpyAsync(values, data.data(), bytes, cudaMemcpyDefault, stream), "copy", 0);
+      check(cudaStreamSynchronize(stream), "synchronize", 0);
+      EXPECT_EQ(values[0], 2.0F);  // what is missing, the double reports
+      EXPECT_EQ(values[999], 2.0F);
+      comm.barrier();
+    });
+  }
+}
+
+TEST_F(CudaWorld, TheDefaultStreamOfAThreadIsRefused) {
+  World::cuda({0, 0}).run([&](Communicator& comm) {
+    Floats data(100, 1.0F);
+    const auto refused =
+        outcome_of([&] { all_reduce(comm, data, {.stream = cudaStreamPerThread}); });
+    EXPECT_EQ(refused.code, ErrorCode::invalid_argument) << refused.what;
+    EXPECT_TRUE(refused.says("cudaStreamPerThread")) << refused.what;
+    all_reduce(comm, data);
+    EXPECT_EQ(data.get().front(), 2.0F);
   });
 }
 
@@ -402,6 +439,49 @@ TEST_F(CudaWorld, ARankThatDoesNotComeIsNamedInTime) {
   });
   EXPECT_EQ(told.code, ErrorCode::timeout) << told.what;
   EXPECT_NE(told.what.find("rank 1 has not entered all_reduce"), std::string::npos) << told.what;
+}
+
+TEST_F(CudaWorld, NobodyLeavesWhileRankZeroHasItsBuffersInHand) {
+  if (!Control::present()) GTEST_SKIP() << "no real runtime is that slow";
+  std::barrier meet(4);
+  World::cuda({0, 1, 2, 3}).run([&](Communicator& comm) {
+    Floats data(std::size_t{1} << 16, 1.0F);
+    const auto stream = cuda::Stream::on(Floats::current());
+    CallOptions options{.algorithm = "ring:slices=256", .stream = stream.get()};
+    meet.arrive_and_wait();
+    if (comm.rank() ==
+        1) {  // all others have entered, and to issue the call takes longer than this
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      options.timeout = std::chrono::milliseconds(1);
+    }
+    const auto told = outcome_of([&] { all_reduce(comm, data, options); });
+    EXPECT_EQ(told.what, "");
+    check(cudaStreamSynchronize(stream.get()), "cudaStreamSynchronize", 0);
+    EXPECT_EQ(data.get().front(), 4.0F);
+  });
+}
+
+TEST_F(CudaWorld, AnAbortAtAnyMomentEndsAllRanks) {
+  auto world = World::cuda(three_ranks);
+  const Stopwatch watch;
+  for (int run = 0; run < 300; ++run) {
+    std::barrier ready(2);
+    (void)outcome_of([&] {
+      world.run([&](Communicator& comm) {
+        if (comm.rank() < 2) return comm.barrier();
+        std::thread other([&] {
+          ready.arrive_and_wait();
+          for (int i = 0; i < run * 10; ++i) cpu_relax();  // about until all have entered
+          comm.abort("stop");
+        });
+        ready.arrive_and_wait();
+        const auto error = exception_of([&] { comm.barrier(); });
+        other.join();
+        if (error) std::rethrow_exception(error);
+      });
+    });
+  }
+  EXPECT_LT(watch.elapsed(), Seconds{60});
 }
 
 TEST_F(CudaWorld, ADeviceThatNeverFinishesIsNamedInTimeAndLeftBehind) {
