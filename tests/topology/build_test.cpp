@@ -16,6 +16,7 @@
 #include "ringside/topology/path.hpp"
 #include "ringside/topology/writers/json.hpp"
 #include "ringside/topology/writers/matrix.hpp"
+#include "ringside/topology/writers/nccl_xml.hpp"
 
 namespace ringside::tests {
 namespace {
@@ -102,6 +103,22 @@ TEST(Build, AMatrixComesBackFromItsMachine) {
     EXPECT_EQ(topology_json(build_topology(again).topology), topology_json(built.topology));
   }
   std::cout << matrices << " matrices written and read again\n";
+}
+
+TEST(Build, AnXmlFileComesBackFromItsMachine) {
+  int files = 0;
+  for (const auto& reading : corpus_readings()) {
+    if (!std::holds_alternative<NcclXml>(reading.facts)) continue;
+    SCOPED_TRACE(reading.source);
+    ++files;
+    const auto built = build_topology(std::vector<Reading>{reading});
+    const std::string xml = nccl_xml(built.topology);
+    const auto again = build_topology(read_text(xml, "written"));
+    EXPECT_EQ(topology_json(again.topology), topology_json(built.topology));
+    EXPECT_EQ(nccl_xml(again.topology), xml);
+  }
+  std::cout << files << " XML files written and read again\n";
+  EXPECT_EQ(files, 15);
 }
 
 }  // namespace

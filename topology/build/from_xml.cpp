@@ -143,6 +143,9 @@ class XmlBuilder {
     keep_details(element, "", node, {"busid", "link_speed", "link_width"});
     note_address(element, node);
     node.kind = kind_of(element);
+    if (const auto stated = node.details.find("class");
+        stated != node.details.end() && stated->second == usual_pci_class(node.kind))
+      node.details.erase(stated);
     if (const auto* gpu = child(element, "gpu")) keep_details(*gpu, "gpu.", node);
     if (node.kind == NodeKind::gpu) node.number = gpu_number_.at(&element);
     if (const auto* nic = child(element, "nic")) keep_nets(*nic, node);
@@ -367,6 +370,23 @@ std::string pcie_link_speed(std::optional<int> generation) {
   const auto speed = gigatransfers[static_cast<std::size_t>(*generation - 1)];
   return fmt::format("{}{} GT/s PCIe", speed,
                      speed.find('.') == std::string_view::npos ? ".0" : "");
+}
+
+std::string_view usual_pci_class(NodeKind kind) {
+  switch (kind) {
+    case NodeKind::gpu:
+      return "0x030200";
+    case NodeKind::nic:
+      return "0x020000";
+    case NodeKind::pcie_switch:
+      return "0x060400";
+    case NodeKind::nvswitch:
+      return "0x068000";
+    case NodeKind::numa_node:
+      return "0x068001";
+    default:
+      return "";
+  }
 }
 
 Topology topology_from_xml(const NcclXml& xml, std::vector<Finding>& findings) {

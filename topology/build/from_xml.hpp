@@ -2,6 +2,9 @@
 /// The machine that an NCCL or RCCL topology file describes.
 #pragma once
 
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "ringside/topology/graph.hpp"
@@ -21,5 +24,8 @@ namespace ringside {
 [[nodiscard]] std::optional<int> pcie_generation(std::string_view link_speed);
 /// 4 -> "16.0 GT/s PCIe"; "" for nothing.
 [[nodiscard]] std::string pcie_link_speed(std::optional<int> generation);
+
+/// The PCI class that devices of a kind have, "" for kinds that are none. Details leave it out.
+[[nodiscard]] std::string_view usual_pci_class(NodeKind kind);
 
 }  // namespace ringside
