@@ -80,6 +80,11 @@ Topology only_gpus(const PeerMatrix& matrix) {
 
 }  // namespace
 
+bool tells_links(std::span<const Reading> readings) {
+  return !all_of<NcclXml>(readings).empty() || !all_of<LinkMatrix>(readings).empty() ||
+         !all_of<PeerMatrix>(readings).empty();
+}
+
 BuiltTopology build_topology(std::span<const Reading> readings) {
   BuiltTopology built;
   const auto trees = all_of<NcclXml>(readings);

@@ -15,6 +15,9 @@ struct BuiltTopology {
   std::vector<Finding> findings;  ///< what had to be assumed, and what does not fit together
 };
 
+/// Whether some reading tells how devices are linked.
+[[nodiscard]] bool tells_links(std::span<const Reading> readings);
+
 /// The machine that all readings describe. A description of the tree (XML, our JSON) is taken as it
 /// is and the others add to it; from matrices alone comes the smallest tree that has their classes.
 /// Throws Error(bad_input) when no reading tells of devices, when they contradict each other, or

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+/// `ringside topo`: what a machine is, from what people have of it, and in the formats of others.
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ringside/base/error.hpp"
+#include "ringside/base/json_write.hpp"
+#include "ringside/tools/cli/commands.hpp"
+#include "ringside/topology/describe.hpp"
+#include "ringside/topology/load.hpp"
+#include "ringside/topology/presets/presets.hpp"
+#include "ringside/topology/readers/facts_json.hpp"
+#include "ringside/topology/writers/dot.hpp"
+#include "ringside/topology/writers/json_value.hpp"
+#include "ringside/topology/writers/matrix.hpp"
+#include "ringside/topology/writers/nccl_xml.hpp"
+#include "ringside/topology/writers/tree.hpp"
+
+namespace ringside::cli {
+namespace {
+
+struct TopoRequest {
+  std::vector<std::string> inputs;
+  std::string format;
+  bool list_presets = false;
+};
+
+std::string_view to_word(Severity severity) {
+  return severity == Severity::note ? "note" : "warning";
+}
+
+std::string finding_text(const std::string& source, const Finding& finding) {
+  const std::string where = finding.line > 0 ? fmt::format("line {}: ", finding.line) : "";
+  return fmt::format("{}{}: {}{}\n", source.empty() ? "" : source + ": ", to_word(finding.severity),
+                     where, finding.text);
+}
+
+std::string readings_text(const LoadedTopology& loaded) {
+  std::string text;
+  for (const auto& reading : loaded.readings) {
+    text += fmt::format("{}: {} (lines {} to {})\n", reading.source, reading.reader,
+                        reading.first_line, reading.last_line);
+    for (const auto& finding : reading.findings) text += finding_text(reading.source, finding);
+  }
+  if (loaded.built)
+    for (const auto& finding : loaded.built->findings) text += finding_text("", finding);
+  return text;
+}
+
+std::string machine_text(const Topology& topology) {
+  std::string text = fmt::format("{}{}\n\n{}\n", topology.name.empty() ? "" : topology.name + ": ",
+                                 summary(topology), tree_text(topology));
+  text += matrix_text(topology, {.legend = false});
+  const auto shared = shared_links_text(topology);
+  if (!shared.empty())
+    text += "\nLinks that several pairs of GPUs share, in one direction:\n" + shared;
+  return text;
+}
+
+std::string to_text(const LoadedTopology& loaded) {
+  const std::string head = readings_text(loaded);
+  if (loaded.built) return head + (head.empty() ? "" : "\n") + machine_text(loaded.built->topology);
+  return head + "\nNo input tells how devices are linked; --format json prints what was read.\n";
+}
+
+Json findings_json(std::span<const Finding> findings) {
+  Json list = Json::array();
+  for (const auto& finding : findings) {
+    Json json = {{"severity", to_word(finding.severity)}, {"text", finding.text}};
+    if (finding.line > 0) json["line"] = finding.line;
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+/// The facts of one file's readings, which follow one another.
+Json file_json(std::span<const Reading> readings) {
+  Json json = facts_json(readings);
+  json["file"] = readings.front().source;
+  json["readings"] = Json::array();
+  for (const auto& reading : readings)
+    json["readings"].push_back({{"reader", reading.reader},
+                                {"first_line", reading.first_line},
+                                {"last_line", reading.last_line},
+                                {"findings", findings_json(reading.findings)}});
+  return json;
+}
+
+Json to_json(const LoadedTopology& loaded) {
+  std::vector<Json> files;
+  const auto& readings = loaded.readings;
+  for (auto first = readings.begin(); first != readings.end();) {
+    const auto end = std::find_if(
+        first, readings.end(), [&](const Reading& each) { return each.source != first->source; });
+    files.push_back(file_json({first, end}));
+    first = end;
+  }
+  Json json = files.size() == 1 ? std::move(files.front()) : Json::object();
+  if (files.size() > 1) json["files"] = std::move(files);
+  if (loaded.built) {
+    json["topology"] = topology_json_value(loaded.built->topology);
+    json["findings"] = findings_json(loaded.built->findings);
+  }
+  return json;
+}
+
+std::string presets_text() {
+  std::string text;
+  for (const auto& preset : presets())
+    text +=
+        fmt::format("{:24} {}\n{:24} source: {}\n", preset.name, preset.summary, "", preset.source);
+  return text;
+}
+
+Json presets_json() {
+  Json list = Json::array();
+  for (const auto& preset : presets())
+    list.push_back({{"name", preset.name}, {"summary", preset.summary}, {"source", preset.source}});
+  return {{"presets", std::move(list)}};
+}
+
+const Topology& topology_of(const LoadedTopology& loaded) {
+  if (!loaded.built) throw Error(ErrorCode::bad_input, "no input tells how devices are linked");
+  return loaded.built->topology;
+}
+
+void run(const TopoRequest& request) {
+  if (request.list_presets)
+    return print(request.format == "json" ? dump_json(presets_json()) : presets_text());
+  if (request.inputs.empty())
+    throw Error(ErrorCode::invalid_argument,
+                "name a file, - for standard input, or a preset (see ringside topo --help)");
+  const auto loaded = load_topology(request.inputs);
+  if (request.format == "json") return print(dump_json(to_json(loaded)));
+  if (request.format == "matrix") return print(matrix_text(topology_of(loaded)));
+  if (request.format == "xml") return print(nccl_xml(topology_of(loaded)));
+  if (request.format == "dot") return print(topology_dot(topology_of(loaded)));
+  print(to_text(loaded));
+}
+
+}  // namespace
+
+void add_topo_command(CLI::App& app, int& /*exit_code*/) {
+  auto* command = app.add_subcommand(
+      "topo", "Show a machine's devices and links, from what nvidia-smi, NCCL and others print");
+  command->footer(
+      "Files may be pasted from anywhere, quoted, cut or damaged; several describe one machine.\n"
+      "Formats: text (tree, matrix, shared links), json, matrix (nvidia-smi topo -m),\n"
+      "xml (NCCL_TOPO_FILE), dot (Graphviz: pipe it to dot -Tsvg).");
+  const auto request = std::make_shared<TopoRequest>();
+  command->add_option("inputs", request->inputs, "Files, - for standard input, or a preset")
+      ->type_name("FILE|PRESET");
+  command->add_flag("--list-presets", request->list_presets, "List the machines known by name");
+  add_format_option(*command, request->format, {"text", "json", "matrix", "xml", "dot"});
+  command->callback([request] { run(*request); });
+}
+
+}  // namespace ringside::cli
