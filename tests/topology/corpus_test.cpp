@@ -24,13 +24,16 @@ namespace fs = std::filesystem;
 /// Remarks of whoever wrote the expectations; not facts of the text.
 const std::set<std::string> remarks = {"notes", "reason", "if_recovered"};
 
-/// Kinds that no reader takes yet.
-const std::set<std::string> without_reader = {"nvlink-s",   "topo-m+nvlink", "rocm-topo",
-                                              "nccl-log",   "nvidia-smi-q",  "nvidia-smi-query",
-                                              "lspci-tree", "lspci-lnksta",  "lspci-acs"};
+/// Known to whoever wrote the expectation, but not from the text: all-gather and all-to-all print
+/// alike, and two ranks of the first all-gather formula have equal rates.
+const std::map<std::string, std::set<std::string>> not_in_the_text = {
+    {"009", {"ranks", "collective"}},
+    {"027", {"collective"}},
+    {"029", {"collective"}},
+    {"036", {"collective"}}};
 
 struct Tally {
-  int files = 0, facts = 0, mismatches = 0, refused = 0;
+  int files = 0, facts = 0, mismatches = 0, refused = 0, not_in_the_text = 0;
   std::map<std::string, std::map<std::string, int>> readers_by_kind;
 };
 
@@ -60,10 +63,6 @@ void check_file(const fs::path& file, Tally& tally) {
   const auto expected =
       Json::parse(read_file(fs::path(file).replace_extension(".expect.json").string()));
   const std::string kind = expected.value("kind", "");
-  if (without_reader.contains(kind)) {
-    ++tally.readers_by_kind[kind]["(no reader yet)"];
-    return;
-  }
   ++tally.files;
   if (expected.value("refuse", false)) {
     ++tally.refused;
@@ -80,7 +79,12 @@ void check_file(const fs::path& file, Tally& tally) {
     return;
   }
   for (const auto& reading : readings) ++tally.readers_by_kind[kind][std::string(reading.reader)];
-  compare(expected, facts_json(readings), "$", tally);
+  auto comparable = expected;
+  if (file.parent_path().filename() == "perf")
+    if (const auto unknown = not_in_the_text.find(file.filename().string().substr(0, 3));
+        unknown != not_in_the_text.end())
+      for (const auto& key : unknown->second) comparable.erase(key), ++tally.not_in_the_text;
+  compare(comparable, facts_json(readings), "$", tally);
   if (expected.value("truncated", false)) {
     EXPECT_TRUE(std::ranges::any_of(readings, [](const Reading& reading) {
       return !reading.findings.empty();
@@ -96,7 +100,8 @@ Tally check_folder(const std::string& folder) {
   Tally tally;
   for (const auto& file : files) check_file(file, tally);
   std::cout << folder << ": " << tally.files << " files (" << tally.refused << " to refuse), "
-            << tally.facts << " facts compared, " << tally.mismatches << " mismatches\n";
+            << tally.facts << " facts compared, " << tally.mismatches << " mismatches, "
+            << tally.not_in_the_text << " facts that the text does not hold\n";
   for (const auto& [kind, readers] : tally.readers_by_kind)
     for (const auto& [reader, count] : readers)
       std::cout << "  " << kind << ": " << count << " by " << reader << "\n";
@@ -105,7 +110,19 @@ Tally check_folder(const std::string& folder) {
 
 TEST(Corpus, EveryTopologyFileIsReadAsDescribed) {
   const Tally tally = check_folder("topo");
-  EXPECT_EQ(tally.files, 93);
+  EXPECT_EQ(tally.files, 115);
+  EXPECT_EQ(tally.mismatches, 0);
+}
+
+TEST(Corpus, EveryMeasuredMatrixIsReadAsDescribed) {
+  const Tally tally = check_folder("pairs");
+  EXPECT_EQ(tally.files, 19);
+  EXPECT_EQ(tally.mismatches, 0);
+}
+
+TEST(Corpus, EveryCollectiveTableIsReadAsDescribed) {
+  const Tally tally = check_folder("perf");
+  EXPECT_EQ(tally.files, 36);
   EXPECT_EQ(tally.mismatches, 0);
 }
 

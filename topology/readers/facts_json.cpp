@@ -138,6 +138,233 @@ Json xml_json(const NcclXml& xml) {
   return json;
 }
 
+std::string gpu_name(int number) { return "GPU" + std::to_string(number); }
+
+Json nvlink_json(const NvlinkStatus& status) {
+  Json links = Json::object();
+  for (const auto& gpu : status.gpus) links[gpu_name(gpu.number)] = gpu.active;
+  return links;
+}
+
+Json rocm_json(const RocmTopology& facts) {
+  Json json = {{"gpus", facts.names.size()}};
+  for (const auto& [section, cells] : facts.matrices) {
+    Json pairs = Json::array();
+    for (std::size_t i = 0; i < facts.names.size(); ++i)
+      for (std::size_t j = i + 1; j < facts.names.size(); ++j) {
+        const auto& cell = cells[i * facts.names.size() + j];
+        if (cell.empty()) continue;
+        const auto number = parse_int(cell);
+        pairs.push_back({facts.names[i], facts.names[j], number ? Json(*number) : Json(cell)});
+      }
+    json[section] = std::move(pairs);
+  }
+  if (!facts.numa_node.empty()) json["numa_node"] = facts.numa_node;
+  if (!facts.numa_affinity.empty()) json["numa_affinity"] = facts.numa_affinity;
+  json["truncated"] = facts.truncated;
+  return json;
+}
+
+/// Width alone proves that a link is degraded: an idle GPU slows its link down.
+Json verdict_json(const PcieStatus& gpu) {
+  const auto less = [](std::optional<int> current, std::optional<int> most) {
+    return current && most && *current < *most;
+  };
+  const bool narrow = less(gpu.width_of("Current"), gpu.width_of("Max"));
+  return {{"width_reduced", narrow},
+          {"gen_reduced_now", less(gpu.generation_of("Current"), gpu.generation_of("Max"))},
+          {"degraded_for_sure", narrow}};
+}
+
+Json pcie_status_json(const PcieStatus& gpu) {
+  Json json = Json::object();
+  if (gpu.index) json["index"] = *gpu.index;
+  if (!gpu.bus_id.empty()) json["busid"] = gpu.bus_id;
+  if (!gpu.model.empty()) json["model"] = gpu.model;
+  if (!gpu.generation.empty()) json["pcie_gen"] = gpu.generation;
+  if (!gpu.width.empty()) json["link_width"] = gpu.width;
+  if (!gpu.bar1_mib.empty()) json["bar1_mib"] = gpu.bar1_mib;
+  if (!gpu.generation.empty() || !gpu.width.empty()) json["verdict"] = verdict_json(gpu);
+  return json;
+}
+
+Json csv_json(const SmiCsv& csv) {
+  Json rows = Json::array();
+  for (const auto& gpu : csv.gpus) {
+    Json row = Json::object();
+    const auto put = [&](const char* key, std::optional<int> value) {
+      if (value) row[key] = *value;
+    };
+    put("index", gpu.index);
+    if (!gpu.bus_id.empty()) row["busid"] = gpu.bus_id;
+    if (!gpu.model.empty()) row["model"] = gpu.model;
+    put("gen_max", gpu.generation_of("Max"));
+    put("width_max", gpu.width_of("Max"));
+    put("gen_current", gpu.generation_of("Current"));
+    put("width_current", gpu.width_of("Current"));
+    rows.push_back(std::move(row));
+  }
+  return {{"gpus", csv.gpus.size()}, {"rows", std::move(rows)}};
+}
+
+Json link_status_json(const LspciLinks& facts) {
+  Json status = Json::array(), capability = Json::array(), devices = Json::array();
+  for (const auto& device : facts.devices) {
+    if (device.status)
+      status.push_back({{"speed", device.status->speed},
+                        {"speed_flag", device.status->speed_flag},
+                        {"width", device.status->width},
+                        {"width_flag", device.status->width_flag}});
+    if (device.capability)
+      capability.push_back(
+          {{"speed", device.capability->speed}, {"width", device.capability->width}});
+    if (!device.address.empty()) devices.push_back(device.address);
+  }
+  return {{"lnksta", status}, {"lnkcap", capability}, {"devices", devices}};
+}
+
+Json acs_json(const LspciLinks& facts) {
+  int lines = 0, complete = 0, redirects = 0, source = 0;
+  for (const auto& device : facts.devices) {
+    if (!device.acs) continue;
+    ++lines;
+    if (!device.acs->complete) continue;
+    ++complete;
+    redirects += device.acs->redirects();
+    source += device.acs->is_on("SrcValid");
+  }
+  return {{"acsctl_lines", lines},
+          {"complete_lines", complete},
+          {"redirect_on", redirects},
+          {"srcvalid_on", source},
+          {"truncated", complete < lines},
+          {"verdict", redirects > 0 ? "acs redirect active" : "no redirect active"}};
+}
+
+Json tree_json(const LspciTree& tree) {
+  Json bridges = Json::array();
+  for (const auto& bridge : tree.bridges) bridges.push_back({bridge.address, bridge.buses});
+  return {{"roots", tree.roots},
+          {"bridges", bridges},
+          {"gpu_lines", tree.gpu_lines},
+          {"truncated", tree.truncated}};
+}
+
+Json log_json(const NcclLog& log) {
+  Json json = Json::object();
+  json["ranks"] = log.ranks ? Json(*log.ranks) : Json(nullptr);
+  if (!log.version.empty()) json["nccl_version"] = log.version;
+  if (log.channels) json["channels"] = *log.channels;
+  for (const auto& [channel, ring] : log.rings) json["rings"][std::to_string(channel)] = ring;
+  if (!log.transport_lines.empty()) json["transport_lines"] = log.transport_lines;
+  for (const auto& [gpu, masks] : log.affinity_masks)
+    json["affinity_masks"][std::to_string(gpu)] = masks;
+  if (!log.environment.empty()) json["environment"] = log.environment;
+  json["warnings"] = log.warnings.size();
+  json["truncated"] = log.truncated;
+  return json;
+}
+
+Json values_json(const PairMatrix& matrix) {
+  Json rows = Json::array();
+  for (const auto& row : matrix.values) {
+    Json cells = Json::array();
+    for (const auto& cell : row) cells.push_back(cell ? Json(*cell) : Json(nullptr));
+    rows.push_back(std::move(cells));
+  }
+  return rows;
+}
+
+Json peer_bandwidth_json(const PeerBandwidthTest& test) {
+  Json json = {{"gpus", test.listed_devices},
+               {"listed_devices", test.listed_devices},
+               {"can_access_lines", test.can_access_lines},
+               {"cannot_access_lines", test.cannot_access_lines},
+               {"matrices", Json::array()},
+               {"truncated", test.truncated}};
+  for (const auto& matrix : test.matrices) {
+    json["gpus"] = std::max(json["gpus"].get<int>(), matrix.columns);
+    Json each = {{"title", matrix.title ? Json(*matrix.title) : Json(nullptr)},
+                 {"cols", matrix.columns},
+                 {"values", values_json(matrix)}};
+    if (!matrix.complete()) each["row_ids"] = matrix.row_ids, each["complete"] = false;
+    if (matrix.partial_rows > 0) each["partial_rows"] = matrix.partial_rows;
+    json["matrices"].push_back(std::move(each));
+  }
+  return json;
+}
+
+Json nvbandwidth_json(const NvBandwidth& facts) {
+  Json json = {{"gpus", 0}, {"tests", Json::array()}, {"truncated", facts.truncated}};
+  for (const auto& test : facts.tests) {
+    json["gpus"] = std::max(json["gpus"].get<int>(), test.columns);
+    json["tests"].push_back({{"test", test.title.value_or("")},
+                             {"rows", test.values.size()},
+                             {"values", values_json(test)},
+                             {"sum", test.sum ? Json(*test.sum) : Json(nullptr)}});
+  }
+  return json;
+}
+
+Json timing_json(const CollectiveTiming& timing) {
+  Json json = {{"time_us", timing.time_us}, {"algbw", timing.algbw}, {"busbw", timing.busbw}};
+  if (!timing.check.empty()) json["check"] = timing.check;
+  return json;
+}
+
+Json row_json(const CollectiveRow& row) {
+  Json json = {{"size", row.size}};
+  if (row.count) json["count"] = *row.count;
+  if (row.out_of_place) json["out_of_place"] = timing_json(*row.out_of_place);
+  if (row.in_place) json["in_place"] = timing_json(*row.in_place);
+  return json;
+}
+
+Json payload_json(const CollectiveRows& facts) {
+  Json rows = Json::array();
+  for (const auto& row : facts.rows)
+    rows.push_back({{"size", row.size},
+                    {"busbw", row.out_of_place->busbw},
+                    {"algbw", row.out_of_place->algbw}});
+  return rows;
+}
+
+Json collective_json(const CollectiveRows& facts) {
+  Json json = Json::object();
+  json["ranks"] = facts.ranks ? Json(*facts.ranks) : Json(nullptr);
+  json["collective"] = facts.collective ? Json(*facts.collective) : Json(nullptr);
+  if (facts.payload_table) {
+    json["rows"] = payload_json(facts);
+    return json;
+  }
+  json["fields_per_row"] = facts.rows.front().fields;
+  json["complete_rows"] = facts.rows.size();
+  json["type"] = facts.rows.front().type.empty() ? Json(nullptr) : Json(facts.rows.front().type);
+  json["first_size"] = facts.rows.front().size;
+  json["last"] = row_json(facts.rows.back());
+  const CollectiveRow* best = nullptr;
+  for (const auto& row : facts.rows)
+    if (row.out_of_place &&
+        (best == nullptr || row.out_of_place->busbw > best->out_of_place->busbw))
+      best = &row;
+  if (best != nullptr) {
+    json["max_busbw_out_of_place"] = best->out_of_place->busbw;
+    json["max_busbw_at_size"] = best->size;
+  }
+  json["listed_ranks"] = facts.listed_ranks;
+  if (facts.threads && facts.gpus && facts.min_bytes && facts.max_bytes)
+    json["parameters"] = {{"nthread", *facts.threads},
+                          {"ngpus", *facts.gpus},
+                          {"min", *facts.min_bytes},
+                          {"max", *facts.max_bytes}};
+  if (facts.average_busbw) json["avg_busbw"] = *facts.average_busbw;
+  if (facts.out_of_bounds) json["out_of_bounds"] = *facts.out_of_bounds;
+  json["truncated"] = facts.truncated;
+  json["has_incomplete_rows"] = facts.has_incomplete_rows;
+  if (facts.runs_interleaved) json["two_runs_interleaved"] = true;
+  return json;
+}
+
 /// Puts the facts of the readings of a file side by side.
 class Writer {
  public:
@@ -167,6 +394,78 @@ class Writer {
     merge(xml_json(xml));
   }
 
+  void add(const NvlinkStatus& status) {
+    add_kind("nvlink-s", "nvlink");
+    Json inactive = Json::array();
+    for (const auto& gpu : status.gpus)
+      if (gpu.active.empty()) inactive.push_back(gpu_name(gpu.number));
+    if (!json_.contains("links"))
+      merge({{"gpus", status.gpus.size()}, {"links", nvlink_json(status)}, {"inactive", inactive}});
+    else
+      merge({{"nvlink_status", nvlink_json(status)}});
+  }
+
+  void add(const RocmTopology& facts) {
+    add_kind("rocm-topo");
+    merge(rocm_json(facts));
+  }
+
+  void add(const SmiQuery& query) {
+    add_kind("nvidia-smi-q");
+    Json json = {{"gpus", query.gpus.size()}};
+    if (query.gpus.size() == 1) json.update(pcie_status_json(query.gpus.front()));
+    for (const auto& gpu : query.gpus) json["pcie_status"].push_back(pcie_status_json(gpu));
+    merge(std::move(json));
+  }
+
+  void add(const SmiCsv& csv) {
+    add_kind("nvidia-smi-query");
+    merge(csv_json(csv));
+  }
+
+  void add(const LspciLinks& facts) {
+    const auto has = [&](auto member) {
+      return std::ranges::any_of(
+          facts.devices, [&](const LspciDevice& each) { return (each.*member).has_value(); });
+    };
+    if (has(&LspciDevice::status) || has(&LspciDevice::capability)) {
+      add_kind("lspci-lnksta");
+      merge(link_status_json(facts));
+    }
+    if (has(&LspciDevice::acs)) {
+      add_kind("lspci-acs");
+      merge(acs_json(facts));
+    }
+  }
+
+  void add(const LspciTree& tree) {
+    add_kind("lspci-tree");
+    merge(tree_json(tree));
+  }
+
+  /// Beside a table of measurements, the log is that of the same run.
+  void add(const NcclLog& log) {
+    if (has_rows_) return merge({{"nccl_log", log_json(log)}});
+    add_kind("nccl-log");
+    merge(log_json(log));
+  }
+
+  void add(const PeerBandwidthTest& test) {
+    add_kind("p2pbw");
+    merge(peer_bandwidth_json(test));
+  }
+
+  void add(const NvBandwidth& facts) {
+    add_kind("nvbandwidth");
+    merge(nvbandwidth_json(facts));
+  }
+
+  void add(const CollectiveRows& facts) {
+    has_rows_ = true;
+    add_kind(facts.payload_table ? "other-bench" : facts.rccl ? "rccl-tests" : "nccl-tests");
+    merge(collective_json(facts));
+  }
+
   Json finish() {
     Json json = {{"kind", kind_}};
     json.update(json_);
@@ -190,25 +489,23 @@ class Writer {
   }
 
   std::string kind_;
-  bool has_matrix_ = false;
+  bool has_matrix_ = false, has_rows_ = false;
   Json json_ = Json::object();
 };
 
 }  // namespace
 
 Json facts_json(std::span<const Reading> readings) {
+  // What gives the file its kind comes first; the rest stands beside it.
+  const auto is_main = [](const Reading& reading) {
+    return std::holds_alternative<LinkMatrix>(reading.facts) ||
+           std::holds_alternative<CollectiveRows>(reading.facts);
+  };
   Writer writer;
-  // Matrices first: what else is in the file stands beside them.
-  for (const auto& reading : readings)
-    if (const auto* matrix = std::get_if<LinkMatrix>(&reading.facts)) writer.add(*matrix);
-  for (const auto& reading : readings)
-    if (!std::holds_alternative<LinkMatrix>(reading.facts))
-      std::visit(
-          [&](const auto& facts) {
-            if constexpr (!std::is_same_v<std::decay_t<decltype(facts)>, LinkMatrix>)
-              writer.add(facts);
-          },
-          reading.facts);
+  for (const bool main : {true, false})
+    for (const auto& reading : readings)
+      if (is_main(reading) == main)
+        std::visit([&](const auto& facts) { writer.add(facts); }, reading.facts);
   return writer.finish();
 }
 

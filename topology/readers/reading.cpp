@@ -32,7 +32,17 @@ const std::vector<Reader>& readers() {
   static const std::vector<Reader> all = {
       {"nvidia-smi topo -m, -mp", read_link_matrices},
       {"nvidia-smi topo -p2p", read_peer_matrices},
+      {"nvidia-smi nvlink -s", read_nvlink_status},
+      {"nvidia-smi -q", read_smi_query},
+      {"nvidia-smi --query-gpu CSV", read_smi_csv},
       {"NCCL topology XML", read_nccl_xml},
+      {"NCCL INFO logs", read_nccl_log},
+      {"rocm-smi --showtopo", read_rocm_topology},
+      {"lspci -vvv", read_lspci_links},
+      {"lspci -t", read_lspci_tree},
+      {"p2pBandwidthLatencyTest", read_peer_bandwidth_test},
+      {"nvbandwidth", read_nvbandwidth},
+      {"nccl-tests and rccl-tests", read_collective_rows},
   };
   return all;
 }
