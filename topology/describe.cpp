@@ -68,13 +68,16 @@ std::string describe(const Node& node) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> shown = {
       {{"cpu_affinity", "cpus "},
        {"affinity", "cpu mask "},
-       {"device", ""},
+       {"legend", ""},
        {"gpu.sm", "sm "},
-       {"net0.speed", "Mb/s "}}};
+       {"acs_redirect", "ACS redirect "}}};
   for (const auto& [key, title] : shown)
     if (const auto detail = node.details.find(std::string(key));
         detail != node.details.end() && !detail->second.empty())
       parts.push_back(std::string(title) + detail->second);
+  if (const auto speed = node.details.find("net0.speed"); speed != node.details.end())
+    if (const auto megabits = parse_int(speed->second, 1, 100'000'000))
+      parts.push_back(fmt::format("{:g} Gb/s", static_cast<double>(*megabits) / 1000));
   return join(parts, ", ");
 }
 

@@ -14,6 +14,7 @@
 #include "ringside/base/error.hpp"
 #include "ringside/base/file.hpp"
 #include "ringside/topology/path.hpp"
+#include "ringside/topology/readers/own_json.hpp"
 #include "ringside/topology/writers/json.hpp"
 #include "ringside/topology/writers/matrix.hpp"
 #include "ringside/topology/writers/nccl_xml.hpp"
@@ -119,6 +120,104 @@ TEST(Build, AnXmlFileComesBackFromItsMachine) {
   }
   std::cout << files << " XML files written and read again\n";
   EXPECT_EQ(files, 15);
+}
+
+TEST(Build, OurJsonKeepsEverything) {
+  for (const auto& reading : corpus_readings()) {
+    const std::vector<Reading> alone{reading};
+    if (!tells_links(alone)) continue;
+    SCOPED_TRACE(reading.source);
+    const auto built = build_topology(alone);
+    EXPECT_EQ(parse_topology_json(topology_json(built.topology)), built.topology);
+  }
+}
+
+/// Facts of one machine from several texts.
+BuiltTopology build_from(const std::vector<std::string>& texts) {
+  std::vector<Reading> all;
+  for (const auto& text : texts)
+    for (auto& reading : read_text(text, "text")) all.push_back(std::move(reading));
+  return build_topology(all);
+}
+
+const std::string pair_matrix =
+    "\tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity\n"
+    "GPU0\t X \tNV4\t0-7\t0\n"
+    "GPU1\tNV4\t X \t0-7\t0\n";
+
+TEST(Build, OtherTextsAddWhatTheyKnow) {
+  const auto built = build_from(
+      {pair_matrix, "$ nvidia-smi topo -mp\n\tGPU0\tGPU1\nGPU0\t X \tPIX\nGPU1\tPIX\t X \n",
+       "index, pci.bus_id, pcie.link.gen.max, pcie.link.width.max, pcie.link.gen.current, "
+       "pcie.link.width.current\n"
+       "0, 00000000:01:00.0, 4, 16, 1, 16\n1, 00000000:02:00.0, 4, 16, 1, 4\n",
+       "GPU 0: RTX 3090 (UUID: x)\n\t Link 0: 14.062 GB/s\n\t Link 1: 14.062 GB/s\n"
+       "\t Link 2: 14.062 GB/s\n\t Link 3: 14.062 GB/s\n"
+       "GPU 1: RTX 3090 (UUID: y)\n\t Link 0: 14.062 GB/s\n\t Link 1: 14.062 GB/s\n"
+       "\t Link 2: 14.062 GB/s\n\t Link 3: 14.062 GB/s\n",
+       "$ nvidia-smi topo -p2p r\n \tGPU0\tGPU1\n GPU0\tX\tOK\n GPU1\tOK\tX\n"});
+  const Topology& topology = built.topology;
+  const NodeId first = topology.find("GPU0").value(), second = topology.find("GPU1").value();
+  EXPECT_EQ(link_class(topology, first, second, Medium::pcie).value, LinkClass::pix);
+  EXPECT_EQ(to_string(link_class(topology, first, second)), "NV4");
+  EXPECT_EQ(topology.node(second).address, (PciAddress{0, 2, 0, 0}));
+  EXPECT_EQ(topology.node(first).model, "RTX 3090");
+  const Link& slot = topology.link(topology.link_up(second).value());
+  EXPECT_EQ(slot.generation, 4) << "an idle link is no slow link";
+  EXPECT_EQ(slot.width, 4);
+  EXPECT_EQ(slot.most_width, 16);
+  const Link& bridge = topology.link(route(topology, first, second)->front());
+  EXPECT_DOUBLE_EQ(bridge.bandwidth.value(), 4 * 14.062);
+  ASSERT_EQ(topology.peer_access.size(), 2U);
+  EXPECT_EQ(topology.peer_access[0].capability, "r");
+}
+
+TEST(Build, TextsOfDifferentMachinesAreRefused) {
+  const std::string other = "\tGPU0\tGPU1\nGPU0\t X \tPHB\nGPU1\tPHB\t X \n";
+  EXPECT_THROW((void)build_from({pair_matrix, other}), Error);
+  const std::string three =
+      "\tGPU0\tGPU1\tGPU2\nGPU0\t X \tPHB\tPHB\nGPU1\tPHB\t X \tPHB\nGPU2\tPHB\tPHB\t X \n";
+  EXPECT_THROW((void)build_from({pair_matrix, three}), Error);
+  EXPECT_THROW((void)build_from({pair_matrix, "index, pcie.link.gen.max\n5, 4\n"}), Error);
+}
+
+TEST(Build, AMatrixThatNoTreeHasIsRefusedWithThePairs) {
+  try {
+    (void)build_from(
+        {"\tGPU0\tGPU1\tGPU2\nGPU0\t X \tPIX\tSYS\nGPU1\tPIX\t X \tPIX\n"
+         "GPU2\tSYS\tPIX\t X \n"});
+    FAIL() << "PIX is transitive";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::bad_input);
+    EXPECT_STREQ(error.what(),
+                 "no machine is wired so: GPU0 to GPU2 is SYS, but GPU0 to GPU1 is PIX and GPU1 to "
+                 "GPU2 is PIX");
+  }
+}
+
+TEST(Build, AMatrixThatIsNotSymmetricIsRefused) {
+  EXPECT_THROW((void)build_from({"\tGPU0\tGPU1\nGPU0\t X \tPIX\nGPU1\tPHB\t X \n"}), Error);
+}
+
+TEST(Build, WhatNoInputTellsIsMarkedAsOpen) {
+  // All pairs are hidden behind NVLink, and the two GPUs are in no known place.
+  const auto built = build_from({"\tGPU0\tGPU1\nGPU0\t X \tNV4\nGPU1\tNV4\t X \n"});
+  const auto pair = link_class(built.topology, built.topology.find("GPU0").value(),
+                               built.topology.find("GPU1").value(), Medium::pcie);
+  EXPECT_FALSE(pair.decided());
+  EXPECT_EQ(pair.at_least, LinkClass::pix);
+  EXPECT_EQ(pair.at_most, LinkClass::sys);
+  EXPECT_FALSE(built.findings.empty());
+}
+
+TEST(Build, KnownPairsImplyOthers) {
+  // NVLink hides GPU0 to GPU1; both are PIX to NIC0, so they share its switch.
+  const auto built = build_from(
+      {"\tGPU0\tGPU1\tNIC0\nGPU0\t X \tNV4\tPIX\nGPU1\tNV4\t X \tPIX\nNIC0\tPIX\tPIX\t X \n"});
+  const auto pair = link_class(built.topology, built.topology.find("GPU0").value(),
+                               built.topology.find("GPU1").value(), Medium::pcie);
+  EXPECT_TRUE(pair.decided());
+  EXPECT_EQ(pair.value, LinkClass::pix);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ringside/base/error.hpp"
+#include "ringside/topology/build/annotate.hpp"
 #include "ringside/topology/build/from_matrix.hpp"
 #include "ringside/topology/build/from_xml.hpp"
 #include "ringside/topology/path.hpp"
@@ -46,25 +47,6 @@ void add_matrix(const LinkMatrix& matrix, Topology& topology, std::vector<Findin
     }
 }
 
-void add_peer_access(const PeerMatrix& matrix, Topology& topology) {
-  for (std::size_t i = 0; i < matrix.names.size(); ++i) {
-    const auto from = topology.find(matrix.names[i]);
-    if (!from)
-      throw Error(ErrorCode::bad_input,
-                  fmt::format("the inputs are of different machines: {} is in the peer matrix only",
-                              matrix.names[i]));
-    for (std::size_t j = 0; j < matrix.names.size(); ++j) {
-      const auto to = topology.find(matrix.names[j]);
-      const auto& status = matrix.cell(i, j);
-      if (i == j || !to || status.empty()) continue;
-      const PeerAccess access{
-          .from = *from, .to = *to, .capability = matrix.capability, .status = status};
-      if (std::ranges::find(topology.peer_access, access) == topology.peer_access.end())
-        topology.peer_access.push_back(access);
-    }
-  }
-}
-
 /// Nothing but who may reach whom: GPUs without a place.
 Topology only_gpus(const PeerMatrix& matrix) {
   Topology topology;
@@ -78,23 +60,61 @@ Topology only_gpus(const PeerMatrix& matrix) {
   return topology;
 }
 
+/// The tree that an input describes as such; several must be the same.
+std::optional<Topology> described_tree(std::span<const Reading> readings,
+                                       std::vector<Finding>& findings) {
+  std::optional<Topology> tree;
+  const auto take = [&](Topology other) {
+    if (tree && !(*tree == other))
+      throw Error(ErrorCode::bad_input, "the topology files describe different machines");
+    tree = std::move(other);
+  };
+  for (const auto* topology : all_of<Topology>(readings)) take(*topology);
+  for (const auto* xml : all_of<NcclXml>(readings)) {
+    std::vector<Finding> found;
+    take(topology_from_xml(*xml, found));
+    if (findings.empty()) findings = std::move(found);
+  }
+  return tree;
+}
+
+/// Also rocm-smi's tables, which are put in `converted`.
+std::vector<const LinkMatrix*> all_matrices(std::span<const Reading> readings,
+                                            std::vector<LinkMatrix>& converted) {
+  auto matrices = all_of<LinkMatrix>(readings);
+  for (const auto* rocm : all_of<RocmTopology>(readings)) converted.push_back(matrix_of(*rocm));
+  for (const auto& matrix : converted) matrices.push_back(&matrix);
+  return matrices;
+}
+
+void annotate(std::span<const Reading> readings, BuiltTopology& built) {
+  for (const auto* peers : all_of<PeerMatrix>(readings)) add_peer_access(*peers, built.topology);
+  for (const auto* query : all_of<SmiQuery>(readings)) add_pcie_status(query->gpus, built.topology);
+  for (const auto* csv : all_of<SmiCsv>(readings)) add_pcie_status(csv->gpus, built.topology);
+  for (const auto* links : all_of<LspciLinks>(readings)) add_lspci(*links, built.topology);
+  for (const auto* status : all_of<NvlinkStatus>(readings))
+    add_nvlink_status(*status, built.topology, built.findings);
+}
+
 }  // namespace
 
 bool tells_links(std::span<const Reading> readings) {
-  return !all_of<NcclXml>(readings).empty() || !all_of<LinkMatrix>(readings).empty() ||
-         !all_of<PeerMatrix>(readings).empty();
+  return std::ranges::any_of(readings, [](const Reading& reading) {
+    return std::holds_alternative<NcclXml>(reading.facts) ||
+           std::holds_alternative<Topology>(reading.facts) ||
+           std::holds_alternative<LinkMatrix>(reading.facts) ||
+           std::holds_alternative<RocmTopology>(reading.facts) ||
+           std::holds_alternative<PeerMatrix>(reading.facts);
+  });
 }
 
 BuiltTopology build_topology(std::span<const Reading> readings) {
   BuiltTopology built;
-  const auto trees = all_of<NcclXml>(readings);
-  const auto matrices = all_of<LinkMatrix>(readings);
+  std::vector<LinkMatrix> converted;
+  const auto matrices = all_matrices(readings, converted);
   const auto peers = all_of<PeerMatrix>(readings);
-  if (!trees.empty()) {
-    built.topology = topology_from_xml(*trees.front(), built.findings);
-    for (std::size_t i = 1; i < trees.size(); ++i)
-      if (std::vector<Finding> ignored; !(topology_from_xml(*trees[i], ignored) == built.topology))
-        throw Error(ErrorCode::bad_input, "the topology files describe different machines");
+  if (auto tree = described_tree(readings, built.findings)) {
+    built.topology = std::move(*tree);
     if (!matrices.empty())
       add_matrix(merge_matrices(matrices).links, built.topology, built.findings);
   } else if (!matrices.empty()) {
@@ -106,7 +126,7 @@ BuiltTopology build_topology(std::span<const Reading> readings) {
   } else {
     throw Error(ErrorCode::bad_input, "no input tells how devices are linked");
   }
-  for (const auto* peer : peers) add_peer_access(*peer, built.topology);
+  annotate(readings, built);
   return built;
 }
 

@@ -143,7 +143,7 @@ class TreeBuilder {
     note_affinity(node, "numa_affinity", matrix_.numa_affinity);
     note_affinity(node, "gpu_numa_id", matrix_.gpu_numa_id);
     if (const auto legend = matrix_.nic_legend.find(name); legend != matrix_.nic_legend.end())
-      node.details["device"] = legend->second;
+      node.details["legend"] = legend->second;
     const NodeId parent = parent_of(i);
     connect(topology_.add(std::move(node)), parent, LinkKind::pcie);
   }
@@ -250,6 +250,19 @@ std::map<std::size_t, int> switched_gpus(const LinkMatrix& matrix) {
   return switched;
 }
 
+void add_xgmi(const LinkMatrix& matrix, Topology& topology) {
+  for (std::size_t i = 0; i < matrix.names.size(); ++i)
+    for (std::size_t j = i + 1; j < matrix.names.size(); ++j) {
+      const auto& cell = matrix.cell(i, j);
+      if (!cell || cell->value != LinkClass::xgmi) continue;
+      Link link;
+      link.from = *topology.find(matrix.names[i]);
+      link.to = *topology.find(matrix.names[j]);
+      link.kind = LinkKind::xgmi;
+      topology.connect(link);
+    }
+}
+
 }  // namespace
 
 MergedMatrix merge_matrices(const std::vector<const LinkMatrix*>& matrices) {
@@ -321,6 +334,7 @@ void add_nvlinks(const LinkMatrix& matrix, Topology& topology, std::vector<Findi
 Topology topology_from_matrix(const MergedMatrix& matrix, std::vector<Finding>& findings) {
   Topology topology = TreeBuilder(matrix, findings).build();
   add_nvlinks(matrix.links, topology, findings);
+  add_xgmi(matrix.links, topology);
   return topology;
 }
 

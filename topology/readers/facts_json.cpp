@@ -466,6 +466,12 @@ class Writer {
     merge(collective_json(facts));
   }
 
+  /// The topology itself is printed beside the facts.
+  void add(const Topology& topology) {
+    add_kind("ringside-topology");
+    merge({{"gpus", topology.gpus().size()}, {"nics", topology.nics().size()}});
+  }
+
   Json finish() {
     Json json = {{"kind", kind_}};
     json.update(json_);

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "ringside/base/error.hpp"
+#include "ringside/topology/readers/own_json.hpp"
 
 namespace ringside {
 namespace {
@@ -43,6 +44,7 @@ const std::vector<Reader>& readers() {
       {"p2pBandwidthLatencyTest", read_peer_bandwidth_test},
       {"nvbandwidth", read_nvbandwidth},
       {"nccl-tests and rccl-tests", read_collective_rows},
+      {"Ringside's topology JSON", read_own_json},
   };
   return all;
 }

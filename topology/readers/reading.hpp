@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "ringside/topology/graph.hpp"
 #include "ringside/topology/readers/collective_rows.hpp"
 #include "ringside/topology/readers/finding.hpp"
 #include "ringside/topology/readers/link_matrix.hpp"
@@ -22,9 +23,9 @@
 
 namespace ringside {
 
-using Facts =
-    std::variant<LinkMatrix, PeerMatrix, NcclXml, NvlinkStatus, RocmTopology, SmiQuery, SmiCsv,
-                 LspciLinks, LspciTree, NcclLog, PeerBandwidthTest, NvBandwidth, CollectiveRows>;
+using Facts = std::variant<LinkMatrix, PeerMatrix, NcclXml, NvlinkStatus, RocmTopology, SmiQuery,
+                           SmiCsv, LspciLinks, LspciTree, NcclLog, PeerBandwidthTest, NvBandwidth,
+                           CollectiveRows, Topology>;
 
 struct Reading {
   std::string_view reader;  ///< its name, as `ringside topo` prints it

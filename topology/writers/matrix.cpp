@@ -52,6 +52,11 @@ std::optional<std::string> affinity_cell(const Topology& topology, NodeId id,
   return std::nullopt;
 }
 
+/// PHB stands for NODE too where an input (NCCL's XML) does not tell them apart.
+bool has_cell(const PairClass& pair) {
+  return pair.decided() || (pair.at_least == LinkClass::phb && pair.at_most == LinkClass::node);
+}
+
 }  // namespace
 
 std::string matrix_text(const Topology& topology, const MatrixStyle& style) {
@@ -71,7 +76,7 @@ std::string matrix_text(const Topology& topology, const MatrixStyle& style) {
     text += topology.node(row).name;
     for (const NodeId column : devices) {
       const auto pair = link_class(topology, row, column, style.medium);
-      text += row == column ? "\t X " : "\t" + (pair.decided() ? to_string(pair) : "?");
+      text += row == column ? "\t X " : "\t" + (has_cell(pair) ? to_string(pair) : "?");
     }
     const auto is_known = [&](std::string_view key) {
       return affinity_cell(topology, row, key).has_value();
@@ -85,7 +90,7 @@ std::string matrix_text(const Topology& topology, const MatrixStyle& style) {
                       style.medium == Medium::any ? legend_of_nvlink : "\n");
   std::string nics;
   for (const NodeId id : topology.nics())
-    if (const auto device = topology.node(id).details.find("device");
+    if (const auto device = topology.node(id).details.find("legend");
         device != topology.node(id).details.end())
       nics += fmt::format("  {}: {}\n", topology.node(id).name, device->second);
   return nics.empty() ? text : text + "\nNIC Legend:\n\n" + nics;

@@ -14,7 +14,8 @@ struct MatrixStyle {
 };
 
 /// Tabs between the columns, as the original. GPUs and NICs of the first box; a pair that the
-/// inputs leave open (and no NVLink joins) is "?". Columns of affinity where they are known.
+/// inputs leave open (and no NVLink joins) is "?", except that PHB also stands for "PHB or NODE".
+/// Columns of affinity where they are known.
 [[nodiscard]] std::string matrix_text(const Topology& topology, const MatrixStyle& style = {});
 
 }  // namespace ringside
