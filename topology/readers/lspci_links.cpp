@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include "ringside/base/text.hpp"
 #include "ringside/topology/graph.hpp"
@@ -87,9 +86,9 @@ class LinksReader {
     last_line_ = line.number;
   }
 
-  /// "31:00.0" or "0000:31:00.0 3D controller: ...", at the start of a line.
+  /// "31:00.0" or "0000:31:00.0 3D controller: ...".
   bool start_device(std::string_view line) {
-    if (line.empty() || std::isxdigit(static_cast<unsigned char>(line.front())) == 0) return false;
+    line = trim(line);
     const auto words = split_blanks(line);
     if (words.empty() || !parse_pci_address(words.front())) return false;
     auto& device = links_.devices.emplace_back();
