@@ -31,6 +31,9 @@ std::optional<Enum> from_name(const std::array<std::string_view, N>& names, std:
   return static_cast<Enum>(found - names.begin());
 }
 
+/// Far above any machine: 10 switches would be many. Keeps walks up a tree, and down, short.
+constexpr int most_levels = 64;
+
 /// Hexadecimal digits only, at most `longest` of them.
 std::optional<std::uint32_t> parse_hex(std::string_view digits, std::size_t longest) {
   std::uint32_t value = 0;
@@ -103,9 +106,7 @@ LinkId Topology::connect(const Link& link) {
     if (link_up(link.from))
       throw Error(ErrorCode::bad_input,
                   fmt::format("{} has two parents", quote(node(link.from).name)));
-    if (root(link.to) == link.from)
-      throw Error(ErrorCode::bad_input,
-                  fmt::format("{} is above itself", quote(node(link.from).name)));
+    check_above(link.to, link.from);
   }
   const auto id = static_cast<LinkId>(links_.size());
   links_.push_back(link);
@@ -114,6 +115,24 @@ LinkId Topology::connect(const Link& link) {
   leaving_[static_cast<std::size_t>(link.from)].push_back(id);
   leaving_[static_cast<std::size_t>(link.to)].push_back(reverse(id));
   return id;
+}
+
+void Topology::check_above(NodeId id, NodeId child) const {
+  for (int levels = 0;; ++levels) {
+    if (id == child)
+      throw Error(ErrorCode::bad_input, fmt::format("{} is above itself", quote(node(id).name)));
+    if (levels > most_levels)
+      throw Error(ErrorCode::bad_input, fmt::format("{} is more than {} levels deep",
+                                                    quote(node(child).name), most_levels));
+    const auto up = link_up(id);
+    if (!up) return;
+    id = link(*up).to;
+  }
+}
+
+void Topology::check_depth() const {
+  for (NodeId id = 0; id < static_cast<NodeId>(nodes_.size()); ++id)
+    if (const auto up = link_up(id)) check_above(link(*up).to, id);
 }
 
 std::optional<NodeId> Topology::find(std::string_view wanted) const {

@@ -162,6 +162,10 @@ class Topology {
   [[nodiscard]] std::optional<NodeId> find(std::string_view name) const;
   [[nodiscard]] std::optional<NodeId> find(const PciAddress& address, int box = 0) const;
 
+  /// Throws Error(bad_input) when a tree is deeper than any machine; `connect` sees that only for
+  /// links that are added from the root down.
+  void check_depth() const;
+
   /// In the order of their numbers (those without one last), boxes one after another.
   [[nodiscard]] std::vector<NodeId> gpus() const { return of_kind(NodeKind::gpu); }
   /// In the order in which they were added.
@@ -181,6 +185,8 @@ class Topology {
   bool operator==(const Topology&) const = default;
 
  private:
+  void check_above(NodeId id, NodeId child) const;
+
   std::vector<Node> nodes_;
   std::vector<Link> links_;  // 2k and 2k + 1 are the directions of one link
   std::vector<std::vector<LinkId>> leaving_;

@@ -150,7 +150,10 @@ class XmlBuilder {
     if (node.kind == NodeKind::gpu) node.number = gpu_number_.at(&element);
     if (const auto* nic = child(element, "nic")) keep_nets(*nic, node);
     node.name = name_of(node);
+    const auto address = node.address;
+    const int box = node.box;
     const NodeId id = topology_.add(std::move(node));
+    if (address) nodes_.emplace(std::pair(box, *address), id);
     if (const auto* gpu = child(element, "gpu")) gpu_elements_.emplace_back(id, gpu);
     connect_up(element, id, parent);
     add_children(element, id);
@@ -298,7 +301,8 @@ class XmlBuilder {
   std::optional<NodeId> target_of(NodeId gpu, const std::string& target, const XmlElement& nvlink) {
     const int box = topology_.node(gpu).box;
     const auto address = parse_pci_address(target);
-    const auto known = address ? topology_.find(*address, box) : std::nullopt;
+    const auto at = address ? nodes_.find(std::pair(box, *address)) : nodes_.end();
+    const auto known = at == nodes_.end() ? std::nullopt : std::optional(at->second);
     if (known == gpu) {
       find(Severity::warning, nvlink.line,
            fmt::format("{} is linked to itself: not taken", topology_.node(gpu).name));
@@ -346,7 +350,8 @@ class XmlBuilder {
   std::map<const XmlElement*, int> gpu_number_;
   std::vector<std::pair<NodeId, const XmlElement*>> gpu_elements_;
   std::map<std::string, int> boxes_, next_;
-  std::map<std::pair<int, PciAddress>, int> by_address_;
+  std::map<std::pair<int, PciAddress>, int> by_address_;  // the lines that describe them
+  std::map<std::pair<int, PciAddress>, NodeId> nodes_;
   std::map<std::pair<int, std::optional<PciAddress>>, NodeId> fabrics_;
 };
 

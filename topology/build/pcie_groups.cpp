@@ -105,34 +105,63 @@ std::set<std::pair<int, int>> separated(const PcieDistances& distances,
   return apart;
 }
 
-/// Puts groups of one place, or of no known place, into one NUMA node unless a known pair forbids
-/// it.
-std::vector<int> with_places(const PcieDistances& distances, Partition groups) {
-  const std::size_t n = distances.names.size();
-  const auto place_of = [&](std::size_t i) {
-    for (std::size_t j = 0; j < n; ++j)
-      if (groups.find(j) == groups.find(i) && !distances.place[j].empty())
-        return distances.place[j];
-    return std::string();
-  };
-  const auto forbidden = [&](std::size_t i, std::size_t j) {
-    for (std::size_t a = 0; a < n; ++a)
-      for (std::size_t b = 0; b < n; ++b)
-        if (groups.find(a) == groups.find(i) && groups.find(b) == groups.find(j) &&
-            distances.at(a, b) == LinkClass::sys)
-          return true;
-    return false;
-  };
-  const auto unite_if = [&](auto&& suits) {
-    for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t j = i + 1; j < n; ++j)
-        if (groups.find(i) != groups.find(j) && suits(place_of(i), place_of(j)) && !forbidden(i, j))
-          groups.unite(i, j);
-  };
-  unite_if([](const std::string& a, const std::string& b) { return !a.empty() && a == b; });
-  unite_if([](const std::string& a, const std::string& b) { return a.empty() || b.empty(); });
-  return groups.numbers();
-}
+/// NUMA nodes in the making: groups that known pairs join, put together further by where their
+/// devices say that they are.
+class Places {
+ public:
+  Places(const PcieDistances& distances, std::vector<int> group)
+      : group_(std::move(group)),
+        count_(group_.empty() ? 0
+                              : static_cast<std::size_t>(*std::ranges::max_element(group_)) + 1),
+        merged_(count_),
+        place_(count_),
+        apart_(count_ * count_) {
+    for (std::size_t i = 0; i < group_.size(); ++i) {
+      auto& place = place_[group_at(i)];
+      if (place.empty()) place = distances.place[i];
+      for (std::size_t j = 0; j < group_.size(); ++j)
+        if (distances.at(i, j) == LinkClass::sys) apart_[group_at(i) * count_ + group_at(j)] = true;
+    }
+  }
+
+  /// Devices of one place first, then those of unknown place with the first that suits; never two
+  /// that a known pair holds apart.
+  std::vector<int> unite() {
+    unite_if([](const std::string& a, const std::string& b) { return !a.empty() && a == b; });
+    unite_if([](const std::string& a, const std::string& b) { return a.empty() || b.empty(); });
+    Partition devices(group_.size());
+    for (std::size_t i = 0; i < group_.size(); ++i)
+      for (std::size_t j = 0; j < i; ++j)
+        if (merged_.find(group_at(i)) == merged_.find(group_at(j))) devices.unite(i, j);
+    return devices.numbers();
+  }
+
+ private:
+  [[nodiscard]] std::size_t group_at(std::size_t device) const {
+    return static_cast<std::size_t>(group_[device]);
+  }
+
+  template <class Suits>
+  void unite_if(Suits suits) {
+    for (std::size_t i = 0; i < count_; ++i)
+      for (std::size_t j = i + 1; j < count_; ++j) {
+        const std::size_t a = merged_.find(i), b = merged_.find(j);
+        if (a == b || apart_[a * count_ + b] || !suits(place_[a], place_[b])) continue;
+        merged_.unite(a, b);
+        const std::size_t kept = std::min(a, b), gone = std::max(a, b);
+        if (place_[kept].empty()) place_[kept] = place_[gone];
+        for (std::size_t c = 0; c < count_; ++c)
+          if (apart_[gone * count_ + c])
+            apart_[kept * count_ + c] = apart_[c * count_ + kept] = true;
+      }
+  }
+
+  std::vector<int> group_;
+  std::size_t count_;
+  Partition merged_;
+  std::vector<std::string> place_;
+  std::vector<bool> apart_;
+};
 
 }  // namespace
 
@@ -158,7 +187,7 @@ PcieGroups find_pcie_groups(const PcieDistances& distances) {
       }
       if (open.at_least < open.at_most) groups.open.push_back(open);
     }
-  groups.group.back() = with_places(distances, certain_groups(distances, LinkClass::node));
+  groups.group.back() = Places(distances, groups.group.back()).unite();
   return groups;
 }
 

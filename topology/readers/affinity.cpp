@@ -104,8 +104,9 @@ AffinityRow read_affinity(std::string_view rest, const std::vector<std::string>&
   }
   const bool unfinished =
       !words.empty() && (words.back().ends_with(',') || words.back().ends_with('-'));
-  const bool short_of_cells =
-      words.size() < columns.size() && tab_fields(rest).size() < columns.size();
+  const auto fields = tab_fields(rest);
+  const bool all_cells = fields.size() >= columns.size() && !fields.back().empty();
+  const bool short_of_cells = words.size() < columns.size() && !all_cells;
   if (at_cut && (short_of_cells || unfinished)) {
     const bool whole = rest.ends_with(' ') || rest.ends_with('\t');
     if (!words.empty() && (!whole || unfinished)) words.pop_back();

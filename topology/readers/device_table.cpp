@@ -14,7 +14,9 @@ namespace ringside {
 namespace {
 
 /// More than any machine has, and little enough that a table of it is quick to look at.
-constexpr std::size_t most_columns = 512;
+constexpr std::size_t most_columns = 256;
+/// More than anybody pastes.
+constexpr std::size_t most_tables = 256;
 /// Words of a prefix: a file name, a comment mark, a time.
 constexpr std::size_t most_prefix_words = 3;
 
@@ -187,7 +189,8 @@ class TableFinder {
   }
 
   void close() {
-    if (open_ && !open_->rows.empty()) tables_.push_back(std::move(*open_));
+    if (open_ && !open_->rows.empty() && tables_.size() < most_tables)
+      tables_.push_back(std::move(*open_));
     open_.reset();
   }
 

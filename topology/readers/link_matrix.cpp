@@ -245,8 +245,7 @@ struct Legend {
 
 Legend read_legend(const Text& text, int after, int before, const Names& names) {
   Legend legend;
-  for (const auto& line : text.lines) {
-    if (line.number <= after || line.number >= before) continue;
+  for (const auto& line : lines_between(text, after, before)) {
     const auto parts = words_of(line.text);
     if (parts.size() >= 2 && parts[1].text == "=") legend.kinds.emplace_back(parts[0].text);
     for (std::size_t i = 0; i + 1 < parts.size(); ++i) {  // "NIC0: mlx5_0    NIC1: mlx5_1"

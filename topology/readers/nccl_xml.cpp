@@ -13,9 +13,10 @@
 namespace ringside {
 namespace {
 
-// Real files are 8 deep and have some hundred elements (NCCL stops at 256).
+// Real files are 8 deep and have some hundred elements (NCCL stops at 256, 65,536 when ranks' files
+// are put together); a `cpu` is linked to all others.
 constexpr int most_depth = 32;
-constexpr std::size_t most_elements = 100'000;
+constexpr std::size_t most_elements = 20'000, most_cpus = 512;
 
 /// The part of a text from "<system" to "</system>", or to the end, with its lines.
 struct Section {
@@ -71,7 +72,7 @@ std::vector<Section> find_sections(const Text& text) {
 /// pugixml takes elements apart recursively, so what is too deep must not reach it.
 void check_nesting(const Section& section) {
   int depth = 0;
-  std::size_t elements = 0;
+  std::size_t elements = 0, cpus = 0;
   const std::string_view text = section.text;
   for (std::size_t at = text.find('<'); at != std::string_view::npos; at = text.find('<', at + 1)) {
     const auto rest = text.substr(at);
@@ -92,6 +93,8 @@ void check_nesting(const Section& section) {
     }
     const auto end = text.find('>', at);
     const bool empty = end != std::string_view::npos && text[end - 1] == '/';
+    if (rest.starts_with("<cpu") && ++cpus > most_cpus)
+      fail("more NUMA nodes than any machine has");
     if (++elements > most_elements) fail("more elements than any machine has devices");
     if (!empty && ++depth > most_depth) fail("elements are nested too deeply");
   }

@@ -13,6 +13,8 @@ namespace {
 
 constexpr JsonLimits limits = {.bytes = std::size_t{64} << 20, .depth = 32, .values = 5'000'000};
 constexpr std::int64_t most_number = 1 << 30;
+/// A fat tree of 512 boxes has 30,000.
+constexpr std::size_t most_nodes = 1 << 17;
 
 std::optional<int> whole(const JsonValue& object, std::string_view key, std::int64_t least = 0) {
   const auto value = object.find(key);
@@ -93,8 +95,10 @@ Topology read_topology(const JsonValue& root) {
   root.only({"ringside_topology", "name", "nodes", "links", "undecided", "peer_access"});
   Topology topology;
   if (const auto name = root.find("name")) topology.name = name->text();
+  (void)root["nodes"].size(0, most_nodes);
   for (const auto& node : root["nodes"].items()) topology.add(read_node(node));
   for (const auto& link : root["links"].items()) read_link(link, topology);
+  topology.check_depth();
   if (const auto pairs = root.find("undecided"))
     for (const auto& pair : pairs->items())
       topology.undecided.push_back({.first = node_named(topology, pair["first"]),

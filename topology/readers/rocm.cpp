@@ -23,14 +23,12 @@ bool is_cell(std::string_view word) {
          parse_int(word, 0, 100'000);
 }
 
-/// The section whose title stands nearest above a line.
-std::string section_of(const Text& text, int header_line) {
+/// The section whose title stands nearest above a table.
+std::string section_of(const Text& text, int after, int header_line) {
   std::string section;
-  for (const auto& line : text.lines) {
-    if (line.number >= header_line) break;
+  for (const auto& line : lines_between(text, after, header_line))
     for (const auto& [title, name] : sections)
       if (line.text.find(title) != std::string::npos) section = name;
-  }
   return section;
 }
 
@@ -85,9 +83,11 @@ std::vector<Reading> read_rocm_topology(const Text& text) {
   const bool may_have_tables = std::ranges::any_of(text.lines, [](const TextLine& line) {
     return line.text.find("between two GPUs") != std::string::npos;
   });
+  int last_table = 0;
   if (may_have_tables)
     for (const auto& table : find_device_tables(text, is_cell)) {
-      const auto section = section_of(text, table.header_line);
+      const auto section =
+          section_of(text, std::exchange(last_table, table.last_line), table.header_line);
       if (section.empty() || facts.matrices.contains(section)) continue;
       if (!facts.names.empty() && facts.names != table.columns)
         throw Error(ErrorCode::bad_input, "the sections of rocm-smi have different GPUs");

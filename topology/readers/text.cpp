@@ -146,6 +146,13 @@ Text clean_text(std::string_view raw, const TextLimits& limits) {
   return Cleaner(limits).clean(raw);
 }
 
+std::span<const TextLine> lines_between(const Text& text, int after, int before) {
+  const auto first = static_cast<std::size_t>(std::max(after, 0));  // line n has index n - 1
+  const auto end = std::min(static_cast<std::size_t>(std::max(before - 1, 0)), text.lines.size());
+  if (first >= end) return {};
+  return std::span(text.lines).subspan(first, end - first);
+}
+
 std::vector<Word> words_of(std::string_view line) {
   std::vector<Word> words;
   constexpr std::string_view blanks = " \t";

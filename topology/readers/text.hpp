@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,9 @@ struct TextLimits {
 
 /// Throws Error(bad_input) for what is no text, or too much of it.
 [[nodiscard]] Text clean_text(std::string_view raw, const TextLimits& limits = {});
+
+/// The lines after one and before another, by number.
+[[nodiscard]] std::span<const TextLine> lines_between(const Text& text, int after, int before);
 
 /// The words of a line, with the column at which each starts.
 struct Word {
