@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "ringside/base/error.hpp"
+#include "ringside/base/file.hpp"
 #include "ringside/base/json_write.hpp"
 #include "ringside/tools/cli/commands.hpp"
 #include "ringside/topology/describe.hpp"
+#include "ringside/topology/lint.hpp"
 #include "ringside/topology/load.hpp"
 #include "ringside/topology/presets/presets.hpp"
 #include "ringside/topology/readers/facts_json.hpp"
@@ -28,6 +30,7 @@ struct TopoRequest {
   std::vector<std::string> inputs;
   std::string format;
   bool list_presets = false;
+  bool lint = false;
 };
 
 std::string_view to_word(Severity severity) {
@@ -124,18 +127,71 @@ Json presets_json() {
   return {{"presets", std::move(list)}};
 }
 
+/// A finding and the file that it is of.
+struct PlacedFinding {
+  std::string source;
+  Finding finding;
+};
+
+std::vector<PlacedFinding> lint(const LoadedTopology& loaded, std::span<const std::string> inputs) {
+  std::vector<PlacedFinding> all;
+  const auto add = [&](const std::string& source, std::vector<Finding> findings) {
+    for (auto& finding : findings) all.push_back({source, std::move(finding)});
+  };
+  std::string previous;
+  for (const auto& reading : loaded.readings) {
+    add(reading.source, reading.findings);
+    if (const auto* matrix = std::get_if<LinkMatrix>(&reading.facts))
+      add(reading.source, lint_link_matrix(*matrix));
+    if (const auto* xml = std::get_if<NcclXml>(&reading.facts)) {
+      add(reading.source, lint_nccl_xml(*xml));
+      // The text itself, where it can be read again.
+      if (reading.source != previous && std::ranges::find(inputs, reading.source) != inputs.end())
+        add(reading.source, lint_nccl_text(clean_text(read_file(reading.source))));
+    }
+    previous = reading.source;
+  }
+  if (loaded.built) {
+    add("", loaded.built->findings);
+    add("", lint_topology(loaded.built->topology));
+  }
+  std::ranges::stable_sort(
+      all, {}, [](const PlacedFinding& each) { return std::pair(each.source, each.finding.line); });
+  return all;
+}
+
+void run_lint(const LoadedTopology& loaded, const TopoRequest& request, int& exit_code) {
+  const auto findings = lint(loaded, request.inputs);
+  if (std::ranges::any_of(findings, [](const PlacedFinding& each) {
+        return each.finding.severity == Severity::warning;
+      }))
+    exit_code = 1;
+  if (request.format == "json") {
+    Json list = Json::array();
+    for (const auto& [source, finding] : findings) {
+      Json json = findings_json({&finding, 1}).front();
+      if (!source.empty()) json["file"] = source;
+      list.push_back(std::move(json));
+    }
+    return print(dump_json({{"findings", std::move(list)}}));
+  }
+  for (const auto& [source, finding] : findings) print(finding_text(source, finding));
+  if (findings.empty()) print("nothing is odd\n");
+}
+
 const Topology& topology_of(const LoadedTopology& loaded) {
   if (!loaded.built) throw Error(ErrorCode::bad_input, "no input tells how devices are linked");
   return loaded.built->topology;
 }
 
-void run(const TopoRequest& request) {
+void run(const TopoRequest& request, int& exit_code) {
   if (request.list_presets)
     return print(request.format == "json" ? dump_json(presets_json()) : presets_text());
   if (request.inputs.empty())
     throw Error(ErrorCode::invalid_argument,
                 "name a file, - for standard input, or a preset (see ringside topo --help)");
   const auto loaded = load_topology(request.inputs);
+  if (request.lint) return run_lint(loaded, request, exit_code);
   if (request.format == "json") return print(dump_json(to_json(loaded)));
   if (request.format == "matrix") return print(matrix_text(topology_of(loaded)));
   if (request.format == "xml") return print(nccl_xml(topology_of(loaded)));
@@ -145,7 +201,7 @@ void run(const TopoRequest& request) {
 
 }  // namespace
 
-void add_topo_command(CLI::App& app, int& /*exit_code*/) {
+void add_topo_command(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand(
       "topo", "Show a machine's devices and links, from what nvidia-smi, NCCL and others print");
   command->footer(
@@ -157,7 +213,9 @@ void add_topo_command(CLI::App& app, int& /*exit_code*/) {
       ->type_name("FILE|PRESET");
   command->add_flag("--list-presets", request->list_presets, "List the machines known by name");
   add_format_option(*command, request->format, {"text", "json", "matrix", "xml", "dot"});
-  command->callback([request] { run(*request); });
+  command->add_flag("--lint", request->lint,
+                    "Say what is odd or broken in the inputs; exit code 1 when something is");
+  command->callback([request, &exit_code] { run(*request, exit_code); });
 }
 
 }  // namespace ringside::cli
