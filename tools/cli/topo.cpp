@@ -14,6 +14,7 @@
 #include "ringside/tools/cli/commands.hpp"
 #include "ringside/topology/describe.hpp"
 #include "ringside/topology/lint.hpp"
+#include "ringside/topology/live/live.hpp"
 #include "ringside/topology/load.hpp"
 #include "ringside/topology/presets/presets.hpp"
 #include "ringside/topology/readers/facts_json.hpp"
@@ -31,6 +32,8 @@ struct TopoRequest {
   std::string format;
   bool list_presets = false;
   bool lint = false;
+  bool live = false;
+  LiveSources sources;
 };
 
 std::string_view to_word(Severity severity) {
@@ -187,10 +190,15 @@ const Topology& topology_of(const LoadedTopology& loaded) {
 void run(const TopoRequest& request, int& exit_code) {
   if (request.list_presets)
     return print(request.format == "json" ? dump_json(presets_json()) : presets_text());
-  if (request.inputs.empty())
-    throw Error(ErrorCode::invalid_argument,
-                "name a file, - for standard input, or a preset (see ringside topo --help)");
-  const auto loaded = load_topology(request.inputs);
+  if (request.live && !request.inputs.empty())
+    throw Error(ErrorCode::invalid_argument, "--live is this machine: it takes no other inputs");
+  if (request.inputs.empty() && !request.live)
+    throw Error(
+        ErrorCode::invalid_argument,
+        "name a file, - for standard input, a preset, or --live (see ringside topo --help)");
+  const auto loaded = request.live
+                          ? LoadedTopology{.readings = {}, .built = read_live(request.sources)}
+                          : load_topology(request.inputs);
   if (request.lint) return run_lint(loaded, request, exit_code);
   if (request.format == "json") return print(dump_json(to_json(loaded)));
   if (request.format == "matrix") return print(matrix_text(topology_of(loaded)));
@@ -213,6 +221,12 @@ void add_topo_command(CLI::App& app, int& exit_code) {
       ->type_name("FILE|PRESET");
   command->add_flag("--list-presets", request->list_presets, "List the machines known by name");
   add_format_option(*command, request->format, {"text", "json", "matrix", "xml", "dot"});
+  command->add_flag("--live", request->live, "This machine, from the kernel and the NVIDIA driver");
+  command->add_option("--root", request->sources.root, "With --live: read below this folder, not /")
+      ->type_name("FOLDER");
+  command
+      ->add_option("--nvml", request->sources.nvml, "With --live: the driver's management library")
+      ->type_name("LIBRARY");
   command->add_flag("--lint", request->lint,
                     "Say what is odd or broken in the inputs; exit code 1 when something is");
   command->callback([request, &exit_code] { run(*request, exit_code); });

@@ -8,6 +8,7 @@
 #include "ringside/base/error.hpp"
 #include "ringside/topology/build/annotate.hpp"
 #include "ringside/topology/build/from_matrix.hpp"
+#include "ringside/topology/build/from_pci.hpp"
 #include "ringside/topology/build/from_xml.hpp"
 #include "ringside/topology/path.hpp"
 
@@ -70,6 +71,7 @@ std::optional<Topology> described_tree(std::span<const Reading> readings,
     tree = std::move(other);
   };
   for (const auto* topology : all_of<Topology>(readings)) take(*topology);
+  for (const auto* machine : all_of<HwlocMachine>(readings)) take(topology_from_pci(machine->pci));
   for (const auto* xml : all_of<NcclXml>(readings)) {
     std::vector<Finding> found;
     take(topology_from_xml(*xml, found));
@@ -102,6 +104,7 @@ bool tells_links(std::span<const Reading> readings) {
   return std::ranges::any_of(readings, [](const Reading& reading) {
     return std::holds_alternative<NcclXml>(reading.facts) ||
            std::holds_alternative<Topology>(reading.facts) ||
+           std::holds_alternative<HwlocMachine>(reading.facts) ||
            std::holds_alternative<LinkMatrix>(reading.facts) ||
            std::holds_alternative<RocmTopology>(reading.facts) ||
            std::holds_alternative<PeerMatrix>(reading.facts);

@@ -472,6 +472,11 @@ class Writer {
     merge({{"gpus", topology.gpus().size()}, {"nics", topology.nics().size()}});
   }
 
+  void add(const HwlocMachine& machine) {
+    add_kind("hwloc-xml");
+    merge({{"pci_functions", machine.pci.functions.size()}});
+  }
+
   Json finish() {
     Json json = {{"kind", kind_}};
     json.update(json_);

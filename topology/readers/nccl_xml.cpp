@@ -9,14 +9,15 @@
 #include "ringside/base/error.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/topology/readers/reading.hpp"
+#include "ringside/topology/readers/xml_guard.hpp"
 
 namespace ringside {
 namespace {
 
-// Real files are 8 deep and have some hundred elements (NCCL stops at 256, 65,536 when ranks' files
-// are put together); a `cpu` is linked to all others.
-constexpr int most_depth = 32;
-constexpr std::size_t most_elements = 20'000, most_cpus = 512;
+// Real files are 8 deep and have some hundred elements (NCCL stops at 256, or 65,536 when ranks'
+// files are put together); a `cpu` is linked to all others.
+constexpr XmlLimits limits = {.depth = 32, .elements = 20'000};
+constexpr std::size_t most_cpus = 512;
 
 /// The part of a text from "<system" to "</system>", or to the end, with its lines.
 struct Section {
@@ -69,35 +70,18 @@ std::vector<Section> find_sections(const Text& text) {
   return sections;
 }
 
-/// pugixml takes elements apart recursively, so what is too deep must not reach it.
-void check_nesting(const Section& section) {
-  int depth = 0;
-  std::size_t elements = 0, cpus = 0;
-  const std::string_view text = section.text;
-  for (std::size_t at = text.find('<'); at != std::string_view::npos; at = text.find('<', at + 1)) {
-    const auto rest = text.substr(at);
-    const auto fail = [&](std::string_view what) {
-      throw Error(
-          ErrorCode::bad_input,
-          fmt::format("line {}: {}", section.line_at(static_cast<std::ptrdiff_t>(at)), what));
-    };
-    if (rest.starts_with("<!--")) {
-      at = std::min(text.find("-->", at), text.size() - 1);
-      continue;
-    }
-    if (rest.starts_with("<!")) fail("a topology file declares no document type or entities");
-    if (rest.starts_with("<?")) continue;
-    if (rest.starts_with("</")) {
-      --depth;
-      continue;
-    }
-    const auto end = text.find('>', at);
-    const bool empty = end != std::string_view::npos && text[end - 1] == '/';
-    if (rest.starts_with("<cpu") && ++cpus > most_cpus)
-      fail("more NUMA nodes than any machine has");
-    if (++elements > most_elements) fail("more elements than any machine has devices");
-    if (!empty && ++depth > most_depth) fail("elements are nested too deeply");
-  }
+void check_cost(const Section& section) {
+  const auto fail = [&](std::size_t offset, std::string_view what) {
+    throw Error(
+        ErrorCode::bad_input,
+        fmt::format("line {}: {}", section.line_at(static_cast<std::ptrdiff_t>(offset)), what));
+  };
+  const auto objection = object_to_xml(section.text, limits);
+  if (!objection.reason.empty()) fail(objection.offset, objection.reason);
+  std::size_t cpus = 0;
+  for (auto at = section.text.find("<cpu"); at != std::string::npos;
+       at = section.text.find("<cpu", at + 1))
+    if (++cpus > most_cpus) fail(at, "more NUMA nodes than any machine has");
 }
 
 XmlElement copy(const pugi::xml_node& node, const Section& section) {
@@ -132,7 +116,7 @@ void check_what_nccl_refuses(const XmlElement& element, std::vector<Finding>& fi
 }
 
 std::optional<Reading> read_section(const Section& section) {
-  check_nesting(section);
+  check_cost(section);
   pugi::xml_document document;
   const auto parsed =
       document.load_buffer(section.text.data(), section.text.size(),

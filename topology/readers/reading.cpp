@@ -37,6 +37,7 @@ const std::vector<Reader>& readers() {
       {"nvidia-smi -q", read_smi_query},
       {"nvidia-smi --query-gpu CSV", read_smi_csv},
       {"NCCL topology XML", read_nccl_xml},
+      {"hwloc XML", read_hwloc_xml},
       {"NCCL INFO logs", read_nccl_log},
       {"rocm-smi --showtopo", read_rocm_topology},
       {"lspci -vvv", read_lspci_links},

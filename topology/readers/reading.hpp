@@ -11,6 +11,7 @@
 #include "ringside/topology/graph.hpp"
 #include "ringside/topology/readers/collective_rows.hpp"
 #include "ringside/topology/readers/finding.hpp"
+#include "ringside/topology/readers/hwloc_xml.hpp"
 #include "ringside/topology/readers/link_matrix.hpp"
 #include "ringside/topology/readers/lspci.hpp"
 #include "ringside/topology/readers/nccl_log.hpp"
@@ -25,7 +26,7 @@ namespace ringside {
 
 using Facts = std::variant<LinkMatrix, PeerMatrix, NcclXml, NvlinkStatus, RocmTopology, SmiQuery,
                            SmiCsv, LspciLinks, LspciTree, NcclLog, PeerBandwidthTest, NvBandwidth,
-                           CollectiveRows, Topology>;
+                           CollectiveRows, Topology, HwlocMachine>;
 
 struct Reading {
   std::string_view reader;  ///< its name, as `ringside topo` prints it
