@@ -11,7 +11,9 @@ foreach(folder base topology collectives)
           DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ringside
           FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h"
           PATTERN json_write.hpp EXCLUDE  # need nlohmann-json; sources only
-          PATTERN facts_json.hpp EXCLUDE)
+          PATTERN facts_json.hpp EXCLUDE
+          PATTERN fact_values.hpp EXCLUDE
+          PATTERN json_value.hpp EXCLUDE)
 endforeach()
 foreach(header ringside.hpp ringside.h ringside_algorithm.h)
   if(EXISTS ${PROJECT_SOURCE_DIR}/${header})

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/// `lspci -vvv`: LnkCap, LnkSta and ACSCtl of every device.
 #include <algorithm>
 #include <array>
 

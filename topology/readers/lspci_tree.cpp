@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/// `lspci -t`: the buses and bridges of the drawn tree.
 #include <algorithm>
 #include <cctype>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/// NVIDIA's nvbandwidth: a matrix for each test, with its sum.
 #include <algorithm>
 
 #include "ringside/base/text.hpp"

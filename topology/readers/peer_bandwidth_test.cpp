@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/// CUDA's p2pBandwidthLatencyTest: matrices of bandwidth and latency, also those people type.
 #include <algorithm>
 
 #include "ringside/base/text.hpp"

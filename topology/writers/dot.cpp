@@ -80,6 +80,8 @@ class DotWriter {
     for (NodeId id = 0; id < static_cast<NodeId>(topology_.nodes().size()); ++id)
       if (!written_.contains(id)) write_node(id, 2);
     for (LinkId id = 0; id < static_cast<LinkId>(topology_.links().size()); id += 2) write_link(id);
+    if (has_mesh_)
+      text_ += "  label=" + quoted(topology_.name + " (width of the green lines: links)") + ";\n";
     return text_ + "}\n";
   }
 
@@ -130,16 +132,23 @@ class DotWriter {
   void write_link(LinkId id) {
     const Link& link = topology_.link(id);
     const bool tree = is_tree_link(link.kind);
-    const bool to_switch = topology_.node(link.to).kind == NodeKind::nvswitch;
+    const bool downwards = tree || link.kind == LinkKind::network ||
+                           topology_.node(link.to).kind == NodeKind::nvswitch;
     // In a tree the parent is above; a fabric's switch, and a network's, below the devices.
     const NodeId above = tree ? link.to : link.from;
     const NodeId below = tree ? link.from : link.to;
-    std::string label = link.kind == LinkKind::internal ? "" : short_label(link);
-    text_ +=
-        fmt::format("  n{} -- n{} [label={}, color=\"{}\"{}{}{}];\n", above, below, quoted(label),
-                    colour_of(link.kind), link.origin == Origin::inferred ? ", style=dashed" : "",
-                    tree || to_switch || link.kind == LinkKind::network ? "" : ", constraint=false",
-                    link.kind == LinkKind::nvlink ? ", penwidth=2" : "");
+    text_ += fmt::format("  n{} -- n{} [color=\"{}\"", above, below, colour_of(link.kind));
+    if (link.origin == Origin::inferred) text_ += ", style=dashed";
+    if (!downwards) text_ += ", constraint=false";
+    // A mesh is drawn below the GPUs; its labels would hide it, so its width tells the links.
+    const bool mesh = !downwards && (link.kind == LinkKind::nvlink || link.kind == LinkKind::xgmi);
+    if (mesh)
+      text_ += fmt::format(", tailport=s, headport=s, penwidth={}, tooltip={}",
+                           std::min(link.count.value_or(1), 6), quoted(short_label(link)));
+    else if (link.kind != LinkKind::internal)
+      text_ += fmt::format(", label={}", quoted(short_label(link)));
+    text_ += "];\n";
+    has_mesh_ |= mesh;
   }
 
   static std::string short_label(const Link& link) {
@@ -154,6 +163,7 @@ class DotWriter {
 
   const Topology& topology_;
   std::set<NodeId> written_;
+  bool has_mesh_ = false;
   std::string text_;
 };
 
