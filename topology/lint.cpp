@@ -232,19 +232,21 @@ std::map<std::pair<std::size_t, std::size_t>, int> nvlinks_of(const LinkMatrix& 
 /// A bridge of RTX cards has 4 links; one that shows 3 has a bad contact.
 void lint_bridges(const LinkMatrix& matrix, std::vector<Finding>& findings) {
   const auto links = nvlinks_of(matrix);
-  for (const auto& [pair, count] : links) {
-    const auto shares = [&](const auto& other) {
-      return other.first != pair &&
-             (other.first.first == pair.first || other.first.first == pair.second ||
-              other.first.second == pair.first || other.first.second == pair.second);
+  for (const auto& link : links) {
+    const auto [first, second] = link.first;
+    const auto shares = [&link](const auto& other) {
+      const auto [a, b] = link.first;
+      const auto [c, d] = other.first;
+      return other.first != link.first && (c == a || c == b || d == a || d == b);
     };
     const bool bridge = std::ranges::none_of(links, shares);
-    if (bridge && count == 3)
+    if (bridge && link.second == 3)
       findings.push_back(
           {Severity::warning, 0,
-           fmt::format("{} to {}: 3 NVLinks; bridges of two cards have 2, 4 or more, so one "
-                       "link did not come up (reseat the bridge)",
-                       matrix.names[pair.first], matrix.names[pair.second])});
+           fmt::format(
+               "{} to {}: 3 NVLinks; bridges of two cards have 2, 4 or more, so one link did not "
+               "come up (reseat the bridge)",
+               matrix.names[first], matrix.names[second])});
   }
 }
 

@@ -64,13 +64,14 @@ std::string matrix_text(const Topology& topology, const MatrixStyle& style) {
   std::string text;
   for (const NodeId id : devices) text += "\t" + topology.node(id).name;
   std::vector<std::string_view> columns;
-  for (const auto& [key, title] : affinity)
-    if (std::ranges::any_of(devices, [&](NodeId id) {
-          return topology.node(id).kind == NodeKind::gpu && affinity_cell(topology, id, key);
-        })) {
-      columns.push_back(key);
-      text += fmt::format("\t{}", title);
-    }
+  for (const auto& column : affinity) {
+    const auto known = [&](NodeId id) {
+      return topology.node(id).kind == NodeKind::gpu && affinity_cell(topology, id, column.first);
+    };
+    if (std::ranges::none_of(devices, known)) continue;
+    columns.push_back(column.first);
+    text += fmt::format("\t{}", column.second);
+  }
   text += "\n";
   for (const NodeId row : devices) {
     text += topology.node(row).name;
