@@ -64,7 +64,6 @@ class TestReader {
   void look_at(const TextLine& raw) {
     const auto line = without_comment_mark(raw.text);
     if (line.empty()) return;
-    last_seen_ = raw.number;
     if (read_device(line)) return;
     for (const std::string_view corner : {"D\\D", "GPU", "CPU"})
       if (line.starts_with(corner))
@@ -168,7 +167,7 @@ class TestReader {
   std::vector<Finding> findings_;
   std::optional<std::string> title_;
   bool is_open_ = false, titled_ = false;
-  int first_line_ = 0, last_line_ = 0, last_seen_ = 0, cut_row_ = 0;
+  int first_line_ = 0, last_line_ = 0, cut_row_ = 0;
 };
 
 /// Rows without a head alone would be taken from any table of numbers.
