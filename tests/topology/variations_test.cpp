@@ -88,6 +88,15 @@ const std::vector<Variation>& variations() {
          return text + (text.ends_with('\n') ? "" : "\n") +
                 "\nAny idea why this is slow?\nuser@host:~$ exit\n";
        }},
+      {"tagged by mpirun",
+       [](const std::string& text) {
+         return each_line(text, [](auto line) { return "[1,0]<stdout>:" + std::string(line); });
+       }},
+      {"in a JSON string",
+       [](const std::string& text) {
+         std::string json = Json("$ cat log\n" + text + "\n").dump();
+         return "{\"log\":" + json + "}";
+       }},
       {"UTF-8 mark in front", [](const std::string& text) { return "\xef\xbb\xbf" + text; }},
       {"trailing blanks",
        [](const std::string& text) {

@@ -15,15 +15,6 @@ using Words = std::span<const std::string_view>;
 
 constexpr std::size_t most_rows = 100'000;
 
-/// "[1,0]<stdout>:" of mpirun --tag-output.
-std::string_view without_tag(std::string_view line) {
-  constexpr std::string_view end = "<stdout>:";
-  line = trim(line);
-  const auto at = line.find(end);
-  if (!line.starts_with('[') || at == std::string_view::npos) return line;
-  return trim(line.substr(at + end.size()));
-}
-
 /// Whole numbers, also with underscores between the digits.
 std::optional<std::uint64_t> whole(std::string_view word) {
   if (word.empty() || word.front() == '_') return std::nullopt;
@@ -137,7 +128,7 @@ class RowsReader {
 
  private:
   void look_at(const TextLine& raw) {
-    const auto line = without_tag(raw.text);
+    const auto line = trim(raw.text);
     note_head(line);
     note_footer(line, raw.number);
     if (facts_.payload_table && line.starts_with('|')) {
@@ -291,7 +282,7 @@ bool mentions_bandwidth(const Text& text) {
 /// Rows of 11 fields and more name an element type and are known without a head.
 bool has_typed_rows(const Text& text) {
   return std::ranges::any_of(text.lines, [](const TextLine& line) {
-    const auto words = split_blanks(without_tag(line.text));
+    const auto words = split_blanks(line.text);
     return words.size() >= 11 && words.size() <= 13 && whole(words[0]) && whole(words[1]) &&
            read_row(words).has_value();
   });

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/text.hpp"
@@ -85,6 +87,54 @@ std::string without_quote_marks(std::string_view line) {
   return std::string(rest);
 }
 
+/// "[1,0]<stdout>:" of mpirun --tag-output.
+std::string_view without_rank_tag(std::string_view line) {
+  const auto start = line.find_first_not_of(' ');
+  if (start == std::string_view::npos || line[start] != '[') return line;
+  for (const std::string_view end : {"<stdout>:", "<stderr>:"})
+    if (const auto at = line.find(end); at != std::string_view::npos && at - start < 40)
+      return line.substr(at + end.size());
+  return line;
+}
+
+std::string clean_line(std::string_view line) {
+  const std::string unquoted = without_quote_marks(line);
+  std::string_view rest = unquoted;
+  for (auto untagged = without_rank_tag(rest); untagged.size() < rest.size();
+       untagged = without_rank_tag(rest))
+    rest = untagged;
+  return std::string(rest);
+}
+
+/// A text out of a JSON file or a log of such: its lines are joined by backslash n.
+bool is_escaped(std::string_view raw) {
+  std::size_t escaped = 0;
+  for (auto at = raw.find("\\n"); at != std::string_view::npos && escaped < 100;
+       at = raw.find("\\n", at + 2))
+    ++escaped;
+  return escaped >= 3 && escaped > 3 * static_cast<std::size_t>(std::ranges::count(raw, '\n'));
+}
+
+std::string unescaped(std::string_view raw) {
+  static constexpr std::array<std::pair<std::string_view, char>, 7> escapes = {{{"\\n", '\n'},
+                                                                                {"\\t", '\t'},
+                                                                                {"\\r", '\r'},
+                                                                                {"\\\"", '"'},
+                                                                                {"\\u001b", '\x1b'},
+                                                                                {"\\x1b", '\x1b'},
+                                                                                {"\\\\", '\\'}}};
+  std::string text;
+  text.reserve(raw.size());
+  for (std::size_t at = 0; at < raw.size();) {
+    const auto escape = std::ranges::find_if(
+        escapes, [&](const auto& each) { return raw.substr(at).starts_with(each.first); });
+    const bool found = raw[at] == '\\' && escape != escapes.end();
+    text += found ? escape->second : raw[at];
+    at += found ? escape->first.size() : 1;
+  }
+  return text;
+}
+
 class Cleaner {
  public:
   explicit Cleaner(const TextLimits& limits) : limits_(limits) {}
@@ -124,7 +174,7 @@ class Cleaner {
   }
 
   void end_line() {
-    text_.lines.push_back({.number = ++number_, .text = without_quote_marks(line_)});
+    text_.lines.push_back({.number = ++number_, .text = clean_line(line_)});
     line_.clear();
   }
 
@@ -143,7 +193,7 @@ Text clean_text(std::string_view raw, const TextLimits& limits) {
                             format_bytes(limits.bytes)));
   if (raw.starts_with("\xff\xfe")) return Cleaner(limits).clean(from_utf16(raw.substr(2), false));
   if (raw.starts_with("\xfe\xff")) return Cleaner(limits).clean(from_utf16(raw.substr(2), true));
-  return Cleaner(limits).clean(raw);
+  return is_escaped(raw) ? Cleaner(limits).clean(unescaped(raw)) : Cleaner(limits).clean(raw);
 }
 
 std::span<const TextLine> lines_between(const Text& text, int after, int before) {

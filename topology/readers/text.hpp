@@ -2,7 +2,8 @@
 /// What people paste, made into lines that a reader can look at.
 ///
 /// Taken off are: terminal escapes (also those that lost their first byte), carriage returns, byte
-/// order marks, UTF-16, blanks that are no ASCII, and the marks of quoted mail ("> "). Everything
+/// order marks, UTF-16, blanks that are no ASCII, the marks of quoted mail ("> ") and of mpirun
+/// ("[1,0]<stdout>:"). A text whose lines are joined by backslash n is taken apart. Everything
 /// else, also indentation and tabs, is the readers' matter.
 #pragma once
 
