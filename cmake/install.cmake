@@ -10,7 +10,10 @@ foreach(folder base topology collectives)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}
           DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ringside
           FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h"
-          PATTERN json_write.hpp EXCLUDE)  # needs nlohmann-json; sources only
+          PATTERN json_write.hpp EXCLUDE  # need nlohmann-json; sources only
+          PATTERN facts_json.hpp EXCLUDE
+          PATTERN fact_values.hpp EXCLUDE
+          PATTERN json_value.hpp EXCLUDE)
 endforeach()
 foreach(header ringside.hpp ringside.h ringside_algorithm.h)
   if(EXISTS ${PROJECT_SOURCE_DIR}/${header})

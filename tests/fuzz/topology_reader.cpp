@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+/// Any text to one reader of topology inputs (RINGSIDE_FUZZ_READER; "" for all): what it reads can
+/// be printed, built and written, and what is written is read back as the same.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ringside/base/json_write.hpp"
+#include "ringside/tests/fuzz/require.hpp"
+#include "ringside/topology/build/build_topology.hpp"
+#include "ringside/topology/readers/facts_json.hpp"
+#include "ringside/topology/readers/own_json.hpp"
+#include "ringside/topology/writers/dot.hpp"
+#include "ringside/topology/writers/json.hpp"
+#include "ringside/topology/writers/matrix.hpp"
+#include "ringside/topology/writers/nccl_xml.hpp"
+#include "ringside/topology/writers/tree.hpp"
+
+namespace ringside::fuzz {
+namespace {
+
+/// Small inputs find more than large ones do.
+constexpr TextLimits limits = {.bytes = 100'000, .line_bytes = 5'000};
+
+std::vector<Reading> read(std::string_view input) {
+  const auto text = clean_text(input, limits);
+  std::vector<Reading> all;
+  for (const auto& reader : readers()) {
+    if (std::string_view(RINGSIDE_FUZZ_READER) != "" && reader.name != RINGSIDE_FUZZ_READER)
+      continue;
+    for (auto& reading : reader.read(text)) all.push_back(std::move(reading));
+  }
+  return all;
+}
+
+void write(const Topology& topology) {
+  require(!tree_text(topology).empty() || topology.nodes().empty(), "every node is drawn");
+  (void)shared_links_text(topology);
+  (void)matrix_text(topology);
+  (void)topology_dot(topology);
+  try {
+    (void)nccl_xml(topology);
+  } catch (const Error& error) {
+    require(error.code() == ErrorCode::unsupported, error.what());
+  }
+  // Bytes that are no UTF-8 are replaced once, then the text is stable.
+  const auto once = topology_json(topology);
+  require(topology_json(parse_topology_json(once)) == once, "our JSON keeps everything");
+}
+
+void try_input(std::string_view input) try {
+  const auto readings = read(input);
+  for (const auto& reading : readings) {
+    require(reading.first_line >= 1 && reading.last_line >= reading.first_line,
+            "a reading has lines");
+    (void)dump_json(facts_json(std::vector<Reading>{reading}));
+  }
+  if (!readings.empty()) (void)dump_json(facts_json(readings));
+  if (tells_links(readings)) write(build_topology(readings).topology);
+} catch (const Error& error) {
+  require_refusal(error);
+}
+
+}  // namespace
+}  // namespace ringside::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  ringside::fuzz::try_input(ringside::fuzz::as_text(data, size));
+  return 0;
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+#include "ringside/topology/build/annotate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "ringside/base/error.hpp"
+#include "ringside/base/text.hpp"
+#include "ringside/topology/build/from_xml.hpp"
+
+namespace ringside {
+namespace {
+
+[[noreturn]] void fail_as_different(const std::string& why) {
+  throw Error(ErrorCode::bad_input, "the inputs are of different machines: " + why);
+}
+
+/// The GPU of that number in the first box.
+std::optional<NodeId> gpu_numbered(const Topology& topology, int number) {
+  for (const NodeId id : topology.gpus())
+    if (topology.node(id).number == number) return id;
+  return std::nullopt;
+}
+
+std::optional<int> lanes(std::string_view width) {
+  if (width.starts_with('x')) width.remove_prefix(1);
+  const auto number = parse_int(width, 1, 64);
+  return number ? std::optional(static_cast<int>(*number)) : std::nullopt;
+}
+
+/// Sets both directions.
+template <class Member, class Value>
+void set(Topology& topology, LinkId link, Member member, const std::optional<Value>& value) {
+  if (!value) return;
+  topology.link(link).*member = value;
+  topology.link(Topology::reverse(link)).*member = value;
+}
+
+/// By index, by bus id, or by its place in a list that has all GPUs.
+NodeId gpu_of(const PcieStatus& status, std::size_t place, std::size_t listed,
+              const Topology& topology) {
+  const auto gpus = topology.gpus();
+  if (status.index)
+    if (const auto gpu = gpu_numbered(topology, *status.index)) return *gpu;
+  if (const auto address = parse_pci_address(status.bus_id))
+    if (const auto node = topology.find(*address)) return *node;
+  if (!status.index && listed == gpus.size()) return gpus[place];
+  fail_as_different(fmt::format("there is no GPU {}", status.index ? std::to_string(*status.index)
+                                                      : status.bus_id.empty() ? "?"
+                                                                              : status.bus_id));
+}
+
+}  // namespace
+
+void add_peer_access(const PeerMatrix& matrix, Topology& topology) {
+  for (std::size_t i = 0; i < matrix.names.size(); ++i) {
+    const auto from = topology.find(matrix.names[i]);
+    if (!from) fail_as_different(fmt::format("{} is in the peer matrix only", matrix.names[i]));
+    for (std::size_t j = 0; j < matrix.names.size(); ++j) {
+      const auto to = topology.find(matrix.names[j]);
+      const auto& status = matrix.cell(i, j);
+      if (i == j || !to || status.empty()) continue;
+      const PeerAccess access{
+          .from = *from, .to = *to, .capability = matrix.capability, .status = status};
+      if (std::ranges::find(topology.peer_access, access) == topology.peer_access.end())
+        topology.peer_access.push_back(access);
+    }
+  }
+}
+
+void add_nvlink_status(const NvlinkStatus& status, Topology& topology,
+                       std::vector<Finding>& findings) {
+  for (const auto& gpu : status.gpus) {
+    const auto id = gpu_numbered(topology, gpu.number);
+    if (!id) fail_as_different(fmt::format("there is no GPU{}", gpu.number));
+    if (!gpu.model.empty()) topology.node(*id).model = gpu.model;
+    int counted = 0;
+    const double rate = gpu.active.empty()
+                            ? 0
+                            : std::accumulate(gpu.active.begin(), gpu.active.end(), 0.0) /
+                                  static_cast<double>(gpu.active.size());
+    for (const LinkId each : topology.links_from(*id)) {
+      Link& link = topology.link(each);
+      if (link.kind != LinkKind::nvlink || !link.count) continue;
+      counted += *link.count;
+      if (rate > 0) link.bandwidth = rate * *link.count;
+    }
+    if (counted != static_cast<int>(gpu.active.size()))
+      findings.push_back(
+          {Severity::warning, 0,
+           fmt::format("GPU{} has {} active NVLinks, but {} lead to others in the matrix",
+                       gpu.number, gpu.active.size(), counted)});
+  }
+}
+
+void add_pcie_status(const std::vector<PcieStatus>& gpus, Topology& topology) {
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    const auto& status = gpus[i];
+    const NodeId id = gpu_of(status, i, gpus.size(), topology);
+    Node& node = topology.node(id);
+    const auto address = parse_pci_address(status.bus_id);
+    if (address && node.address && *address != *node.address)
+      fail_as_different(fmt::format("{} is at {} in one and at {} in another", node.name,
+                                    to_string(*address), to_string(*node.address)));
+    if (address) node.address = address;
+    if (!status.model.empty()) node.model = status.model;
+    if (const auto now = status.generation_of("Current"))
+      node.details["pcie_generation_now"] = std::to_string(*now);
+    const auto up = topology.link_up(id);
+    if (!up) continue;
+    set(topology, *up, &Link::generation, status.generation_of("Max"));
+    set(topology, *up, &Link::most_generation,
+        status.generation_of("Device Max") ? status.generation_of("Device Max")
+                                           : status.generation_of("Max"));
+    set(topology, *up, &Link::width, status.width_of("Current"));
+    set(topology, *up, &Link::most_width, status.width_of("Max"));
+  }
+}
+
+void add_lspci(const LspciLinks& links, Topology& topology) {
+  for (const auto& device : links.devices) {
+    const auto address = parse_pci_address(device.address);
+    const auto id = address ? topology.find(*address) : std::nullopt;
+    if (!id) continue;  // lspci lists everything, a topology what matters
+    Node& node = topology.node(*id);
+    if (device.acs) node.details["acs_redirect"] = device.acs->redirects() ? "on" : "off";
+    const auto up = topology.link_up(*id);
+    if (!up) continue;
+    if (device.capability) {
+      set(topology, *up, &Link::most_generation, pcie_generation(device.capability->speed));
+      set(topology, *up, &Link::most_width, lanes(device.capability->width));
+    }
+    if (device.status) {
+      set(topology, *up, &Link::width, lanes(device.status->width));
+      if (const auto now = pcie_generation(device.status->speed))
+        node.details["pcie_generation_now"] = std::to_string(*now);
+    }
+  }
+}
+
+LinkMatrix matrix_of(const RocmTopology& rocm) {
+  LinkMatrix matrix;
+  matrix.names = rocm.names;
+  matrix.gpus = rocm.names.size();
+  matrix.cells.resize(matrix.gpus * matrix.gpus);
+  if (const auto types = rocm.matrices.find("link_type"); types != rocm.matrices.end())
+    for (std::size_t k = 0; k < matrix.cells.size(); ++k)
+      if (types->second[k] == "XGMI")
+        matrix.cells[k] = LinkCell{.value = LinkClass::xgmi, .count = 0, .old_sys = false};
+  for (std::size_t i = 0; i < matrix.gpus; ++i)
+    matrix.cell(i, i) = LinkCell{.value = LinkClass::self, .count = 0, .old_sys = false};
+  for (const auto& [name, node] : rocm.numa_node) matrix.numa_affinity[name] = std::to_string(node);
+  return matrix;
+}
+
+}  // namespace ringside

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+/// Facts about single devices and links, put where they belong in a topology.
+#pragma once
+
+#include <vector>
+
+#include "ringside/topology/graph.hpp"
+#include "ringside/topology/readers/finding.hpp"
+#include "ringside/topology/readers/link_matrix.hpp"
+#include "ringside/topology/readers/lspci.hpp"
+#include "ringside/topology/readers/nvlink_status.hpp"
+#include "ringside/topology/readers/pcie_status.hpp"
+#include "ringside/topology/readers/peer_matrix.hpp"
+#include "ringside/topology/readers/rocm.hpp"
+
+namespace ringside {
+
+// All throw Error(bad_input) when the facts are of devices that the topology does not have: then
+// the inputs are of different machines.
+
+void add_peer_access(const PeerMatrix& matrix, Topology& topology);
+
+/// Models, and the bandwidth of each NVLink from the rate of a GPU's links.
+void add_nvlink_status(const NvlinkStatus& status, Topology& topology,
+                       std::vector<Finding>& findings);
+
+/// Bus ids, models, and what the link can do and has. An idle GPU slows its link down, so the
+/// generation now is a detail ("pcie_generation_now"), and the link's is the highest that GPU and
+/// slot can do together; the width does not change with load.
+void add_pcie_status(const std::vector<PcieStatus>& gpus, Topology& topology);
+
+/// The same from lspci, for devices whose address the topology knows; "acs_redirect" as a detail.
+void add_lspci(const LspciLinks& links, Topology& topology);
+
+/// rocm-smi's tables as a matrix: XGMI pairs, and NUMA nodes; a PCIE cell does not tell how near.
+[[nodiscard]] LinkMatrix matrix_of(const RocmTopology& rocm);
+
+}  // namespace ringside

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+/// The tables of nccl-tests and rccl-tests, of all versions since 2019, and of scripts that print
+/// payload, busbw and algbw.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ringside/topology/readers/text.hpp"
+
+namespace ringside {
+
+struct CollectiveTiming {
+  double time_us = 0;           ///< 0 where it is not in the table
+  double algbw = 0, busbw = 0;  ///< GB/s
+  std::string check;            ///< as printed; "" where the column is missing
+};
+
+struct CollectiveRow {
+  std::uint64_t size = 0;
+  std::optional<std::uint64_t> count;
+  std::string type, operation;
+  std::optional<int> root;
+  std::size_t fields = 0;
+  std::optional<CollectiveTiming> out_of_place, in_place;  ///< nothing where N/A
+};
+
+struct CollectiveRows {
+  bool rccl = false;
+  bool payload_table = false;  ///< a script's: payload, busbw, algbw
+  std::optional<std::string>
+      collective;            ///< "all_reduce", where the text tells or the rows imply it
+  std::optional<int> ranks;  ///< the same
+  int listed_ranks = 0;
+  std::optional<int> threads, gpus;  ///< nThread, nGpus
+  std::optional<std::uint64_t> min_bytes, max_bytes;
+  std::vector<CollectiveRow> rows;  ///< complete ones
+  bool has_incomplete_rows = false;
+  bool runs_interleaved = false;  ///< sizes go back and forth: two runs print into one text
+  std::optional<double> average_busbw;
+  std::optional<std::string> out_of_bounds;
+  bool truncated = false;
+};
+
+struct Reading;
+
+[[nodiscard]] std::vector<Reading> read_collective_rows(const Text& text);
+
+}  // namespace ringside

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+/// `lspci -vvv`: what the links of devices could do and do (LnkCap, LnkSta), and whether switches
+/// send peer traffic up to the processor (ACSCtl). `lspci -t`: the tree of buses.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ringside/topology/readers/text.hpp"
+
+namespace ringside {
+
+struct LinkCapability {
+  std::string speed, width;  ///< "16GT/s", "x16", as printed
+};
+
+struct LinkStatus {
+  std::string speed, speed_flag, width, width_flag;  ///< flags: "ok", "downgraded", ""
+};
+
+struct AcsControl {
+  std::map<std::string, bool> bits;  ///< "ReqRedir" -> on
+  bool complete = true;
+
+  [[nodiscard]] bool is_on(const std::string& bit) const {
+    const auto found = bits.find(bit);
+    return found != bits.end() && found->second;
+  }
+  /// Peer traffic goes up to the root complex.
+  [[nodiscard]] bool redirects() const {
+    return is_on("ReqRedir") || is_on("CmpltRedir") || is_on("UpstreamFwd");
+  }
+};
+
+/// One device, or a piece of one whose address was not pasted.
+struct LspciDevice {
+  std::string address;      ///< "31:00.0", "" where it is not told
+  std::string description;  ///< "3D controller: NVIDIA ..."
+  std::optional<LinkCapability> capability;
+  std::optional<LinkStatus> status;
+  std::optional<AcsControl> acs;
+};
+
+struct LspciLinks {
+  std::vector<LspciDevice> devices;
+};
+
+struct LspciTree {
+  std::vector<std::string> roots;  ///< "0000:00"
+  struct Bridge {
+    std::string address, buses;  ///< "01.2", "02-09"
+  };
+  std::vector<Bridge> bridges;
+  int gpu_lines = 0;
+  bool truncated = false;
+};
+
+struct Reading;
+
+[[nodiscard]] std::vector<Reading> read_lspci_links(const Text& text);
+[[nodiscard]] std::vector<Reading> read_lspci_tree(const Text& text);
+
+}  // namespace ringside

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+/// `lspci -vvv`: LnkCap, LnkSta and ACSCtl of every device.
+#include <algorithm>
+#include <array>
+
+#include "ringside/base/text.hpp"
+#include "ringside/topology/graph.hpp"
+#include "ringside/topology/readers/lspci.hpp"
+#include "ringside/topology/readers/reading.hpp"
+
+namespace ringside {
+namespace {
+
+constexpr std::array<std::string_view, 7> acs_bits = {
+    "SrcValid", "TransBlk", "ReqRedir", "CmpltRedir", "UpstreamFwd", "EgressCtrl", "DirectTrans"};
+
+/// What stands behind "Speed " up to a comma or blank, and the flag in brackets behind it.
+std::pair<std::string, std::string> value_of(std::string_view text, std::string_view key) {
+  const auto at = text.find(key);
+  if (at == std::string_view::npos) return {};
+  auto rest = text.substr(at + key.size());
+  const auto end = std::min(rest.find_first_of(", \t"), rest.size());
+  const std::string value(rest.substr(0, end));
+  rest = trim(rest.substr(end));
+  if (!rest.starts_with('(')) return {value, ""};
+  return {value, std::string(rest.substr(1, rest.find(')') - 1))};
+}
+
+/// The text behind "LnkSta:", wherever in the line it stands.
+std::optional<std::string_view> behind(std::string_view line, std::string_view key) {
+  const auto at = line.find(key);
+  if (at == std::string_view::npos) return std::nullopt;
+  return line.substr(at + key.size());
+}
+
+AcsControl read_acs(std::string_view text) {
+  AcsControl acs;
+  for (const auto word : split_blanks(text)) {
+    if (word.size() < 2 || (word.back() != '+' && word.back() != '-')) continue;
+    const auto name = word.substr(0, word.size() - 1);
+    if (std::ranges::find(acs_bits, name) != acs_bits.end())
+      acs.bits[std::string(name)] = word.back() == '+';
+  }
+  acs.complete = acs.bits.size() == acs_bits.size();
+  return acs;
+}
+
+class LinksReader {
+ public:
+  std::vector<Reading> read(const Text& text) {
+    for (const auto& line : text.lines) look_at(line);
+    std::erase_if(links_.devices, [](const LspciDevice& device) {
+      return !device.capability && !device.status && !device.acs;
+    });
+    std::vector<Reading> readings;
+    if (!links_.devices.empty())
+      readings.push_back(Reading{.reader = "lspci -vvv",
+                                 .source = {},
+                                 .first_line = first_line_,
+                                 .last_line = last_line_,
+                                 .facts = std::move(links_),
+                                 .findings = std::move(findings_)});
+    return readings;
+  }
+
+ private:
+  void look_at(const TextLine& line) {
+    if (start_device(line.text)) return;
+    if (const auto capability = behind(line.text, "LnkCap:")) {
+      device([](const LspciDevice& each) { return each.capability.has_value(); }).capability = {
+          .speed = value_of(*capability, "Speed ").first,
+          .width = value_of(*capability, "Width ").first};
+    } else if (const auto status = behind(line.text, "LnkSta:")) {
+      const auto [speed, speed_flag] = value_of(*status, "Speed ");
+      const auto [width, width_flag] = value_of(*status, "Width ");
+      device([](const LspciDevice& each) { return each.status.has_value(); }).status = {
+          .speed = speed, .speed_flag = speed_flag, .width = width, .width_flag = width_flag};
+    } else if (const auto acs = behind(line.text, "ACSCtl:")) {
+      auto control = read_acs(*acs);
+      if (!control.complete)
+        findings_.push_back({Severity::warning, line.number, "this ACSCtl line is cut"});
+      device([](const LspciDevice& each) { return each.acs.has_value(); }).acs = std::move(control);
+    } else {
+      return;
+    }
+    if (first_line_ == 0) first_line_ = line.number;
+    last_line_ = line.number;
+  }
+
+  /// "31:00.0" or "0000:31:00.0 3D controller: ...".
+  bool start_device(std::string_view line) {
+    line = trim(line);
+    const auto words = split_blanks(line);
+    if (words.empty() || !parse_pci_address(words.front())) return false;
+    auto& device = links_.devices.emplace_back();
+    device.address = words.front();
+    device.description = trim(line.substr(words.front().size()));
+    return true;
+  }
+
+  /// The device in hand, or a nameless one when what it is asked for is already known of that.
+  template <class Has>
+  LspciDevice& device(Has has) {
+    if (links_.devices.empty() || has(links_.devices.back())) links_.devices.emplace_back();
+    return links_.devices.back();
+  }
+
+  LspciLinks links_;
+  std::vector<Finding> findings_;
+  int first_line_ = 0, last_line_ = 0;
+};
+
+}  // namespace
+
+std::vector<Reading> read_lspci_links(const Text& text) { return LinksReader().read(text); }
+
+}  // namespace ringside

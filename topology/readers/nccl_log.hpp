@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+/// What NCCL prints with NCCL_DEBUG=INFO: rings, transports, where GPUs sit, what went wrong.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ringside/topology/readers/text.hpp"
+
+namespace ringside {
+
+struct NcclLog {
+  std::string version;       ///< "2.8.3+cuda10.0"
+  std::optional<int> ranks;  ///< as far as the lines tell
+  std::optional<int> channels;
+  std::map<int, std::vector<int>> rings;                   ///< complete ones, by channel
+  std::map<std::string, int> transport_lines;              ///< "P2P/CUMEM/read" -> lines
+  std::map<int, std::vector<std::string>> affinity_masks;  ///< by GPU, different ones in order
+  std::map<std::string, std::string> environment;
+  std::vector<std::string> warnings;
+  bool truncated = false;
+};
+
+struct Reading;
+
+/// One reading for all lines of a text; lines of several ranks may be interleaved.
+[[nodiscard]] std::vector<Reading> read_nccl_log(const Text& text);
+
+}  // namespace ringside

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+/// Measured matrices between GPUs: CUDA's p2pBandwidthLatencyTest and NVIDIA's nvbandwidth.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ringside/topology/readers/text.hpp"
+
+namespace ringside {
+
+struct PairMatrix {
+  std::optional<std::string> title;  ///< as printed; nothing where it is not in the text
+  int columns = 0;
+  std::vector<int> row_ids;                                ///< the GPUs of the rows that are there
+  std::vector<std::vector<std::optional<double>>> values;  ///< nothing for "N/A" and dashes
+  int partial_rows = 0;                                    ///< rows that are cut, not among these
+  std::optional<double> sum;                               ///< nvbandwidth's last line
+
+  [[nodiscard]] bool complete() const { return static_cast<int>(values.size()) == columns; }
+};
+
+struct PeerBandwidthTest {
+  int listed_devices = 0, can_access_lines = 0, cannot_access_lines = 0;
+  struct Device {
+    int number = 0;
+    std::string model;
+  };
+  std::vector<Device> devices;
+  std::vector<PairMatrix> matrices;
+  bool truncated = false;
+};
+
+struct NvBandwidth {
+  std::vector<PairMatrix> tests;  ///< titled with the test's name
+  bool truncated = false;
+};
+
+struct Reading;
+
+[[nodiscard]] std::vector<Reading> read_peer_bandwidth_test(const Text& text);
+[[nodiscard]] std::vector<Reading> read_nvbandwidth(const Text& text);
+
+}  // namespace ringside
