@@ -2,6 +2,7 @@
 /// `ringside bench --preflight` on virtual devices, with faults planted in their hardware.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
@@ -20,6 +21,9 @@ using namespace bench::preflight;
 /// FAKECUDA_* variables; the double itself comes by the test's LD_LIBRARY_PATH.
 ProgramResult preflight(std::vector<std::string> environment, std::vector<std::string> words = {}) {
   words.insert(words.begin(), {RINGSIDE_PROGRAM, "bench", "--preflight", "--quick"});
+  // On a busy machine a sound step may take long.
+  if (std::find(words.begin(), words.end(), "--timeout") == words.end())
+    words.insert(words.end(), {"--timeout", "30s"});
   ProgramInput input;
   input.environment = std::move(environment);
   return run_program(words, input);
