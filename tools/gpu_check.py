@@ -168,7 +168,9 @@ def summary_of(record):
     if "errors" in found:
         return f"{found['errors']} errors"
     rows = found.get("rows", [])
-    fractions = [row[key] for row in rows for key in ("fraction_of_copy", "fraction_of_floor") if key in row]
+    # Short calls have nothing to do with what the memory can move.
+    fractions = [row[key] for row in rows for key in ("fraction_of_copy", "fraction_of_floor")
+                 if key in row and row["bytes"] >= 64 << 20]
     text = f"{len(rows)} rows" if rows else ""
     return text + (f", {min(fractions):.2f} to {max(fractions):.2f} of the limit" if fractions else "")
 
@@ -185,15 +187,23 @@ def graph_gains(records):
             for key, pair in by_key.items() if len(pair) == 2]
 
 
-def print_report(report):
-    for line in report["says"]:
-        print(line)
+def table(report):
+    """The report for people, line by line."""
+    yield from report["says"]
     for record in report["steps"]:
-        print(f"{record['step']:12} {record['state']:12} {record.get('seconds', 0):6.1f} s  {summary_of(record)}")
-        for name in record.get("found", {}).get("failures", [])[:10]:
-            print(f"             FAILED {name}")
-    for (spec, ranks, size), device, host in graph_gains(report["steps"])[:12]:
-        print(f"graph gain   {spec}, {ranks} ranks, {size} B: {device:.1f} x (device), {host:.1f} x (host)")
+        yield f"{record['step']:12} {record['state']:12} {record.get('seconds', 0):6.1f} s  {summary_of(record)}".rstrip()
+        for name in sorted(set(record.get("found", {}).get("failures", [])))[:10]:
+            yield f"             FAILED {name}"
+    for (spec, ranks, size), device, host in graph_gains(report["steps"]):
+        if size <= 1 << 16:
+            yield (f"graph gain   {spec}, {ranks} ranks, {size} B: {device:.1f} x (device), "
+                   f"{host:.1f} x (host)")
+
+
+def file_of(output, about):
+    """Dated and named by the GPU: "2026-11-29-gpu-nvidia-h200.json"."""
+    gpu = re.sub(r"[^a-z0-9]+", "-", about["gpus"][0]["name"].lower()).strip("-")
+    return output / f"{about['date'][:10]}-gpu-{gpu}.json"
 
 
 def introduction(about):
@@ -289,8 +299,11 @@ def main():
     if arguments.only_usage:
         return 0
     report = {"says": introduction(about), "facts": about, "steps": []}
-    run_all(chosen, report, arguments.output / "gpu_check.json", arguments.minutes)
-    print_report(report)
+    file = file_of(arguments.output, about)
+    run_all(chosen, report, file, arguments.minutes)
+    lines = "\n".join(table(report))
+    file.with_suffix(".txt").write_text(lines + "\n", encoding="utf-8")
+    print(lines)
     wrong = [record for record in report["steps"] if record["state"].startswith("exit") and not record["optional"]]
     return 1 if wrong else 0
 

@@ -8,7 +8,7 @@ usage() {
 usage: tools/gpu_check.sh [--build DIR] [--output DIR] [--minutes N] [--steps NAME,...] [--list]
 
 Checks on the GPUs here that the test double of the CUDA runtime is like the real one, that kernels
-and executor give the bits of the host, and how fast they are. Writes DIR/gpu_check.json and prints
+and executor give the bits of the host, and how fast they are. Writes DIR/DATE-gpu-NAME.json, prints
 a short table. Before that it installs the Debian packages that are missing (as root or by sudo) and
 builds build/release, which takes minutes; with --build it does neither.
   --build DIR    use this build, which has the tests and programs

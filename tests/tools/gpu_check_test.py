@@ -51,7 +51,9 @@ class GpuCheck(unittest.TestCase):
         return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=environment)
 
     def report(self):
-        return json.loads((self.output / "gpu_check.json").read_text(encoding="utf-8"))
+        files = list(self.output.glob("*-gpu-pretend-gpu.json"))
+        self.assertEqual(len(files), 1)
+        return json.loads(files[0].read_text(encoding="utf-8"))
 
     def test_says_first_what_one_gpu_cannot_show(self):
         done = self.check("--steps", ",".join(["contract", "executor"]))
@@ -81,10 +83,11 @@ class GpuCheck(unittest.TestCase):
         rows = [{"what": "device_all_reduce", "spec": "ring", "ranks": 8, "bytes": 1024, "issue": issue,
                  "microseconds": time, "host_microseconds": time, "fraction_of_floor": 0.5}
                 for issue, time in (("streams", 100.0), ("graph", 10.0))]
+        rows.append(dict(rows[0], bytes=1 << 28, fraction_of_floor=0.75))  # long enough for a limit
         lines = "\n".join(f"echo '{json.dumps(row)}'" for row in rows)
         program(self.build / "bin" / "micro_device_all_reduce", "echo '# a table'\n" + lines)
         done = self.check("--steps", "all_reduce")
-        self.assertIn("0.50 to 0.50 of the limit", done.stdout)
+        self.assertIn("3 rows, 0.75 to 0.75 of the limit", done.stdout)
         self.assertIn("ring, 8 ranks, 1024 B: 10.0 x", done.stdout)
 
     def test_what_is_not_built_is_said(self):
