@@ -10,14 +10,28 @@ namespace {
 
 constexpr unsigned index_bits = 24;
 
-/// A branch whose last node comes before the new one in any case, or a new branch: the order of a
-/// branch must not be more than what edges say.
-std::uint32_t branch_for(Graph& graph, const std::vector<std::uint32_t>& after, int device) {
+/// By branch: how many of the graph's first nodes hold all of its nodes that come before.
+using Reached = std::vector<std::uint32_t>;
+
+Reached reached_by(const Graph& graph, const std::vector<std::uint32_t>& after) {
+  Reached reached(graph.branches, 0);
   for (const std::uint32_t earlier : after) {
-    const std::uint32_t branch = graph.nodes[earlier].branch;
-    if (graph.branch_devices[branch] == device && graph.branch_ends[branch] == earlier)
-      return branch;
+    const Reached& before = graph.reached[earlier];
+    for (std::size_t branch = 0; branch < before.size(); ++branch)
+      reached[branch] = std::max(reached[branch], before[branch]);
   }
+  return reached;
+}
+
+/// A branch whose last node comes before the new one in any case, or a new branch: the order of a
+/// branch must not be more than what edges say. Of several the latest: others need it least.
+std::uint32_t branch_for(Graph& graph, const Reached& reached, int device) {
+  std::uint32_t best = graph.branches;
+  for (std::uint32_t branch = 0; branch < graph.branches; ++branch)
+    if (graph.branch_devices[branch] == device && reached[branch] == graph.branch_ends[branch] &&
+        (best == graph.branches || reached[branch] > reached[best]))
+      best = branch;
+  if (best < graph.branches) return best;
   graph.branch_devices.push_back(device);
   graph.branch_ends.push_back(0);
   return graph.branches++;
@@ -45,8 +59,12 @@ cudaError_t add_graph_node(Graph& graph, const cudaGraphNode_t* after, std::size
   if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
     return cudaErrorInvalidValue;
   node.work = std::move(work);
-  node.branch = branch_for(graph, node.after, device);
-  graph.branch_ends[node.branch] = static_cast<std::uint32_t>(graph.nodes.size());
+  Reached reached = reached_by(graph, node.after);
+  node.branch = branch_for(graph, reached, device);
+  reached.resize(graph.branches);
+  reached[node.branch] = graph.branch_ends[node.branch] =
+      static_cast<std::uint32_t>(graph.nodes.size() + 1);
+  graph.reached.push_back(std::move(reached));
   *made = node_handle(graph, graph.nodes.size());
   graph.nodes.push_back(std::move(node));
   return cudaSuccess;

@@ -25,8 +25,11 @@ struct Graph {
   std::vector<Node> nodes;  ///< in an order that the edges allow
   std::uint32_t branches = 0;
   std::vector<int> branch_devices;
-  std::vector<std::uint32_t> branch_ends;  ///< last nodes; of graphs made node by node
-  bool under_capture = false;              ///< not the caller's yet
+  /// Of graphs made node by node: behind the last node of each branch, and for each node behind the
+  /// last of each branch that comes before it.
+  std::vector<std::uint32_t> branch_ends;
+  std::vector<std::vector<std::uint32_t>> reached;
+  bool under_capture = false;  ///< not the caller's yet
   std::vector<cudaUserObject_t> retained;
 };
 

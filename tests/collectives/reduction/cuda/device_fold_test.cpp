@@ -387,6 +387,44 @@ TEST_F(FoldOnDevice, ReturnsWhatTheRuntimeAnswersAndLaunchesNothingForNoElements
   EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
 }
 
+TEST_F(FoldOnDevice, IsTheSameAsANodeOfAGraph) {
+  constexpr std::size_t elements = 1000;
+  const auto stream = Stream::on(0);
+  const auto in = DeviceMemory::on(0, 3 * elements * sizeof(float));
+  const auto launched = DeviceMemory::on(0, elements * sizeof(float));
+  const auto by_graph = DeviceMemory::on(0, elements * sizeof(float));
+  std::vector<float> values(3 * elements);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = 1.0F / static_cast<float>(i + 1);
+  ASSERT_EQ(cudaMemcpyAsync(in.data(), values.data(), in.size(), cudaMemcpyDefault, stream.get()),
+            cudaSuccess);
+  const std::byte* const sources[] = {in.data(), in.data() + elements * sizeof(float),
+                                      in.data() + 2 * elements * sizeof(float)};
+  const auto fold = resolve_device_fold({.k = 3, .type = ElementType::float32});
+  std::byte* const direct[] = {launched.data()};
+  std::byte* const indirect[] = {by_graph.data()};
+  ASSERT_EQ(fold.launch(sources, direct, elements, stream.get()), cudaSuccess);
+
+  cudaGraph_t made = nullptr;
+  ASSERT_EQ(cudaGraphCreate(&made, 0), cudaSuccess);
+  const Graph graph(made, 0);
+  cudaGraphNode_t first = nullptr, node = nullptr;
+  ASSERT_EQ(cudaGraphAddEmptyNode(&first, made, nullptr, 0), cudaSuccess);
+  ASSERT_EQ(fold.add_node(made, &first, 1, sources, indirect, elements, &node), cudaSuccess);
+  EXPECT_NE(node, nullptr);
+  EXPECT_EQ(fold.add_node(made, nullptr, 0, sources, indirect, 0, &node), cudaErrorInvalidValue);
+  cudaGraphExec_t instance = nullptr;
+  ASSERT_EQ(cudaGraphInstantiate(&instance, made, 0), cudaSuccess);
+  const GraphExec executable(instance, 0);
+  ASSERT_EQ(cudaGraphLaunch(instance, stream.get()), cudaSuccess);
+  std::vector<float> expected(elements), got(elements);
+  for (auto [to, from] : {std::pair{&expected, &launched}, std::pair{&got, &by_graph}})
+    ASSERT_EQ(
+        cudaMemcpyAsync(to->data(), from->data(), from->size(), cudaMemcpyDefault, stream.get()),
+        cudaSuccess);
+  ASSERT_EQ(cudaStreamSynchronize(stream.get()), cudaSuccess);
+  EXPECT_EQ(got, expected);
+}
+
 TEST_F(FoldOnDevice, SpinsForAWhile) {
   const auto stream = Stream::on(0);
   ASSERT_EQ(launch_spin(1000, stream.get()), cudaSuccess);
