@@ -165,7 +165,8 @@ typedef struct ringside_options {
                           ///< May differ between ranks
   void* const* stream;    ///< GPUs: where this rank's cudaStream_t is that the call is ordered in;
                           ///< it then returns when it has been enqueued. NULL: no stream, the call
-                          ///< returns when it is complete. May differ between ranks
+                          ///< returns when it is complete. May differ between ranks, not
+                          ///< with NCCL
 } ringside_options;
 
 #define RINGSIDE_OPTIONS \

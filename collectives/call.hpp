@@ -91,6 +91,10 @@ class Communicator::Implementation {
   /// has gone wrong unseen.
   virtual void finish() {}
 
+  /// A thread begins that runs this rank's calls from now on: called there, before all else. What
+  /// goes wrong shows in the calls.
+  virtual void begin_thread() {}
+
   /// So many threads more (or fewer) of this rank want a core. Callable from any thread.
   virtual void count_threads(int more) = 0;
 };

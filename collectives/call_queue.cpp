@@ -72,6 +72,7 @@ void CallQueue::start_thread() {
 
 void CallQueue::serve() {
   name_current_thread(fmt::format("rank {} async", implementation_.rank()));
+  implementation_.begin_thread();
   while (sleep_until_called()) {
     implementation_.count_threads(1);
     work();

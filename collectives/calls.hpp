@@ -52,8 +52,10 @@ struct CallOptions {
   /// what was put in the stream before, what is put there later comes behind it, and it returns
   /// when all ranks have enqueued it; an error of a device shows in the stream or in a later call.
   /// Without a stream, as on the host, the data are there when the call is made and complete when
-  /// it returns. May differ between ranks. The default stream is that of the rank's device;
-  /// cudaStreamPerThread is refused. Not for asynchronous calls, and for messages of NCCL only.
+  /// it returns. May differ between ranks; with NCCL all or none give one (else `mismatch`, the
+  /// first time that such a call is made, and later a time-out). The default stream is that of the
+  /// rank's device; cudaStreamPerThread is refused. Not for asynchronous calls, and for messages of
+  /// NCCL only.
   std::optional<void*> stream = std::nullopt;
 };
 
@@ -225,7 +227,9 @@ class Calls {
                       element_type_of<In>, options);
   }
 
-  /// Returns when all ranks have called it.
+  /// Returns when all ranks have called it. On GPUs, with a stream, all ranks' streams that are
+  /// given come behind each other; without one it waits for no stream, neither this rank's nor
+  /// others'.
   Result barrier(const CallOptions& options = {}) {
     return self().submit(Arguments{.collective = Collective::barrier}, options);
   }

@@ -18,8 +18,12 @@ class World {
 
   /// A rank for every entry, on the GPU of that number: {0, 1} are two ranks on two GPUs, {0, 0}
   /// two on one. Buffers are memory of the rank's GPU, which is its thread's current one while the
-  /// body runs. Throws Error(unsupported), with the reason, without a usable GPU or in a build
-  /// without CUDA, and Error(invalid_argument) for a GPU that does not exist.
+  /// body runs. Memory of pools (cudaMallocAsync) and of the virtual-memory functions is not
+  /// reached by other GPUs without more ado: it is for ranks whose GPU is the only one of the
+  /// world, or needs their access set by its owner (cudaMemPoolSetAccess, cuMemSetAccess). Throws
+  /// Error(timeout) if a GPU hangs at the memory of another; Error(unsupported), with the reason,
+  /// without a usable GPU or in a build without CUDA, and Error(invalid_argument) for a GPU that
+  /// does not exist.
   [[nodiscard]] static World cuda(const std::vector<int>& devices);
 
   /// The same with NCCL's collectives, to compare with; its library is opened now. Values, and the

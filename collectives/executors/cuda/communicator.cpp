@@ -7,7 +7,7 @@
 
 #include "ringside/base/text.hpp"
 #include "ringside/collectives/backend.hpp"
-#include "ringside/collectives/executors/host/waiting.hpp"
+#include "ringside/collectives/executors/cuda/waiting.hpp"
 #include "ringside/collectives/layout.hpp"
 #include "ringside/collectives/selector/choice.hpp"
 
@@ -30,24 +30,49 @@ void check_buffer(const void* buffer, const char* what, int rank, int device) {
 }
 
 /// A stream that the call cannot be ordered in is refused before anybody is told of the call.
-void check_stream(cudaStream_t stream, int rank) {
-  if (stream == cudaStreamPerThread)
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("the stream of rank {} is cudaStreamPerThread, which is another stream "
-                            "on the thread that issues the call: make one",
-                            rank))
+void check_stream(cudaStream_t stream, int rank, int device) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("the stream of rank {} {}", rank, why))
         .at_rank(rank);
+  };
+  if (stream == cudaStreamPerThread)
+    refuse("is cudaStreamPerThread, another one on the thread that issues the call: make a stream");
+  const DeviceGuard guard(device);  // which the default stream goes by
+#if CUDART_VERSION >= 12080
+  int own = device;
+  check(cudaStreamGetDevice(stream, &own), "cudaStreamGetDevice", device);
+  if (own != device)
+    refuse(fmt::format("is one of device {}, and the rank is on device {}", own, device));
+#endif
+  auto status = cudaStreamCaptureStatusNone;
+  const cudaError_t error = cudaStreamIsCapturing(stream, &status);
+  if (error == cudaErrorStreamCaptureImplicit) {
+    (void)cudaGetLastError();
+    refuse("is the legacy stream, which cannot be used while a blocking stream is captured");
+  }
+  check(error, "cudaStreamIsCapturing", device);
+  if (status == cudaStreamCaptureStatusInvalidated)
+    refuse("belongs to a capture that was spoiled by an earlier error");
 }
 
-/// How messages of a rank are copied: in a stream of its device. Complete when it returns.
+/// How messages of a rank are copied: in a stream of its device. Complete when it returns, but for
+/// what its end cuts short.
 host::Messages::Copy copier(int device) {
   const auto stream = std::make_shared<const Stream>(Stream::on(device));
-  return [stream, device](void* to, const void* from, std::size_t bytes) {
+  return [stream, device](void* to, const void* from, std::size_t bytes,
+                          const host::Messages::CopyEnd& end) {
     if (to == from) return;
     const BesideCaptures beside(device);
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream->get()), "cudaMemcpyAsync",
           device);
-    check(cudaStreamSynchronize(stream->get()), "cudaStreamSynchronize", device);
+    const auto [result, error] = await_complete(stream->get(), end.policy, end.failure.flag());
+    if (result == host::WaitResult::failed) end.failure.throw_cause(end.rank);
+    if (result == host::WaitResult::timed_out)
+      throw Error(ErrorCode::timeout,
+                  fmt::format("device {} has not copied a message of {} bytes "
+                              "after {}",
+                              device, bytes, format_duration(end.policy.limit)));
+    check(error, "copy of a message", device);
   };
 }
 
@@ -95,7 +120,9 @@ void CudaCommunicator::run(const Call& call) {
   failure().throw_if_set(rank());
   const BesideCaptures beside(shared_->device_of(rank()));
   check_buffers(call);
-  if (call.options->stream) check_stream(static_cast<cudaStream_t>(*call.options->stream), rank());
+  if (call.options->stream)
+    check_stream(static_cast<cudaStream_t>(*call.options->stream), rank(),
+                 shared_->device_of(rank()));
   Prepared& prepared =
       prepared_calls_.get(call, call.options->algorithm, [&] { return prepare(call); });
   void*& stream = shared_->stream_of(rank());
@@ -205,9 +232,11 @@ std::optional<Error> CudaCommunicator::issue(const Call& call, Prepared& prepare
   } catch (const std::exception& error) {
     refused = Error(ErrorCode::internal, error.what());
   }
-  // Where operations are under way that will never be complete, no later call may come.
-  const bool is_harmless = refused && (refused->code() == ErrorCode::invalid_argument ||
-                                       refused->code() == ErrorCode::unsupported);
+  // Where operations are under way that will never be complete, no later call may come. Who lacks
+  // memory lacks it before the first of them.
+  const bool is_harmless =
+      refused && (refused->code() == ErrorCode::invalid_argument ||
+                  refused->code() == ErrorCode::unsupported || refused->code() == ErrorCode::io);
   if (refused && !is_harmless) failure().set(*refused);
   return refused;
 }
@@ -228,10 +257,8 @@ std::uint64_t CudaCommunicator::follow(const Call& call, const Prepared& prepare
 
 void CudaCommunicator::await_end(const Call& call) {
   const host::WaitPolicy policy = meeting_->policy_for(*call.options);
-  const cudaEvent_t done = shared_->issuer().done(rank());
-  cudaError_t found = cudaErrorNotReady;
-  const auto over = [&] { return (found = cudaEventQuery(done)) != cudaErrorNotReady; };
-  const auto result = host::wait_until(over, policy, failure().flag());
+  const auto [result, found] =
+      await_complete(shared_->issuer().done(rank()), policy, failure().flag());
   const int device = shared_->device_of(rank());
   if (result == host::WaitResult::failed) failure().throw_cause(rank());
   if (result == host::WaitResult::timed_out)
@@ -242,6 +269,11 @@ void CudaCommunicator::await_end(const Call& call) {
     fail(error_of(found,
                   fmt::format("rank {}: an operation of {}", rank(), to_string(call.collective)),
                   device));
+  check_devices();
+}
+
+void CudaCommunicator::check_devices() {
+  if (const auto failed = shared_->failed_device()) fail(*failed);
 }
 
 void CudaCommunicator::finish() {
@@ -249,9 +281,7 @@ void CudaCommunicator::finish() {
   const BesideCaptures beside(shared_->device_of(rank()));
   const host::WaitPolicy policy = meeting_->policy_for({});
   for (const cudaStream_t stream : shared_->issuer().used_by(rank())) {
-    cudaError_t found = cudaErrorNotReady;
-    const auto over = [&] { return (found = cudaStreamQuery(stream)) != cudaErrorNotReady; };
-    const auto result = host::wait_until(over, policy, failure().flag());
+    const auto [result, found] = await_complete(stream, policy, failure().flag());
     if (result == host::WaitResult::failed) failure().throw_cause(rank());
     if (result == host::WaitResult::timed_out)
       fail(Error(ErrorCode::timeout,
@@ -261,6 +291,7 @@ void CudaCommunicator::finish() {
       fail(error_of(found, fmt::format("rank {}: an operation of an earlier call", rank()),
                     shared_->device_of(rank())));
   }
+  check_devices();
 }
 
 void CudaCommunicator::fail(const Error& cause) {

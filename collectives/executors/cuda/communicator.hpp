@@ -53,6 +53,7 @@ class CudaCommunicator final : public Communicator::Implementation {
   [[nodiscard]] std::unique_ptr<Implementation> split(int color, int key) override;
   void finish() override;
   void count_threads(int more) override { meeting_->count_threads(more); }
+  void begin_thread() override { (void)cudaSetDevice(shared_->device_of(rank())); }
 
  private:
   [[nodiscard]] Prepared prepare(const Call& call);
@@ -66,6 +67,8 @@ class CudaCommunicator final : public Communicator::Implementation {
   [[nodiscard]] std::vector<RankCall> rank_calls() const;
   const Program& program(const Call& call, Prepared& prepared, Placement placement);
   void await_end(const Call& call);
+  /// Fails if the device of any rank has failed by now: what this rank got may come from there.
+  void check_devices();
 
   /// Sets the communicator's failure and throws it.
   [[noreturn]] void fail(const Error& cause);

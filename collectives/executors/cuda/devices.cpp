@@ -5,11 +5,15 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/options.hpp"
+#include "ringside/base/text.hpp"
 #include "ringside/collectives/executors/cuda/runtime.hpp"
+#include "ringside/collectives/executors/cuda/waiting.hpp"
 #include "ringside/collectives/reduction/cuda/device_fold.hpp"
 
 namespace ringside::cuda {
@@ -70,9 +74,21 @@ class Trial {
     write(source, sent, outward ? from_ : to_);
     write(destination, got, outward ? to_ : from_);
     move(source, destination);
-    check(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize", from_);
+    await();
     check(cudaMemcpy(got.data(), destination, bytes, cudaMemcpyDefault), "cudaMemcpy", from_);
     return got == sent;
+  }
+
+  void await() {
+    const host::WaitPolicy policy = short_patience();
+    const std::atomic<bool> never{false};
+    const auto [result, error] = await_complete(stream_.get(), policy, never);
+    if (result == host::WaitResult::timed_out)
+      throw Error(ErrorCode::timeout,
+                  fmt::format("device {} has not reached the memory of device {} after {}: peer "
+                              "access hangs (ringside bench --preflight tries all pairs)",
+                              from_, to_, format_duration(policy.limit)));
+    check(error, "peer access", from_);
   }
 
   /// Complete when it returns. A copy of the runtime is not: the data may still be on their way to
@@ -102,6 +118,19 @@ bool enable_peer_access(int from, int to) {
   throw error_of(error, fmt::format("cudaDeviceEnablePeerAccess to device {}", to), from);
 }
 
+/// None if neither a kernel nor a copy works.
+std::optional<Access> found_by(Trial& trial) {
+  const auto kernel = [&](const std::byte* source, std::byte* destination) {
+    trial.by_kernel(source, destination);
+  };
+  if (trial.stores(0, kernel) && trial.loads(1, kernel)) return Access::direct;
+  const auto copy = [&](const std::byte* source, std::byte* destination) {
+    trial.by_copy(source, destination);
+  };
+  if (trial.stores(2, copy) && trial.loads(3, copy)) return Access::copy_only;
+  return std::nullopt;
+}
+
 Access access_between(int from, int to) {
   if (from == to) return Access::direct;
   const auto word = option<std::string>("cuda_p2p");
@@ -115,15 +144,15 @@ Access access_between(int from, int to) {
 Access probed_access(int from, int to) {
   const DeviceGuard guard(from);
   if (!enable_peer_access(from, to)) return Access::none;
-  Trial trial(from, to);
-  const auto kernel = [&](const std::byte* source, std::byte* destination) {
-    trial.by_kernel(source, destination);
-  };
-  if (trial.stores(0, kernel) && trial.loads(1, kernel)) return Access::direct;
-  const auto copy = [&](const std::byte* source, std::byte* destination) {
-    trial.by_copy(source, destination);
-  };
-  if (trial.stores(2, copy) && trial.loads(3, copy)) return Access::copy_only;
+  auto trial = std::make_unique<Trial>(from, to);
+  std::optional<Access> found;
+  try {
+    found = found_by(*trial);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::timeout) (void)trial.release();  // the device may still use it
+    throw;
+  }
+  if (found) return *found;
   // Without peer access the runtime itself goes through the host.
   check(cudaDeviceDisablePeerAccess(to), "cudaDeviceDisablePeerAccess", from);
   return Access::none;

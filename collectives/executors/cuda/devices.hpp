@@ -15,7 +15,8 @@ class Devices {
   /// then writes and reads a pattern across each: a machine may say yes and lose the data (virtual
   /// machines, an IOMMU). What a kernel cannot do but a copy can is `copy_only`; the rest goes
   /// through pinned host memory. Throws Error(unsupported) without a usable GPU,
-  /// Error(invalid_argument) for a device that does not exist, Error(device).
+  /// Error(invalid_argument) for a device that does not exist, Error(timeout) for access that
+  /// hangs, Error(device).
   explicit Devices(std::vector<int> device_of_rank);
 
   [[nodiscard]] const std::vector<int>& of_ranks() const { return device_of_rank_; }
@@ -31,7 +32,8 @@ class Devices {
 
 /// What device `from` can do with the memory of device `to`, found out by doing it: `from` stores a
 /// pattern to memory of `to` and reads it back, by a kernel and by a copy. Enables peer access.
-/// Throws Error(device) if neither works.
+/// Throws Error(device) if neither works, Error(timeout) if one hangs: then what hangs, and the
+/// memory that it uses, is left behind.
 [[nodiscard]] Access probed_access(int from, int to);
 
 }  // namespace ringside::cuda

@@ -3,6 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "ringside/base/options.hpp"
+#include "ringside/collectives/executors/cuda/waiting.hpp"
+
 namespace ringside::cuda {
 namespace {
 
@@ -12,6 +17,13 @@ Handle make_on(int device, std::string_view what, Make&& make) {
   Handle handle{};
   check(make(&handle), what, device);
   return handle;
+}
+
+/// As check; that there is no memory is the same error as on the host.
+void check_allocation(cudaError_t error, std::string_view what, int device) {
+  if (error == cudaErrorMemoryAllocation)
+    throw Error(ErrorCode::io, error_of(error, what, device).what());
+  check(error, what, device);
 }
 
 Event event_on(int device, unsigned flags) {
@@ -47,6 +59,13 @@ BesideCaptures::BesideCaptures(int device) {
 }
 
 BesideCaptures::~BesideCaptures() { (void)cudaThreadExchangeStreamCaptureMode(&mode_); }
+
+host::WaitPolicy short_patience() {
+  constexpr Seconds longest{10};
+  host::WaitPolicy policy;
+  policy.limit = std::min(longest, option<Seconds>("timeout"));
+  return policy;
+}
 
 int device_count() {
   int count = 0;
@@ -87,9 +106,11 @@ Event Event::timed_on(int device) { return event_on(device, cudaEventDefault); }
 DeviceMemory DeviceMemory::on(int device, std::size_t bytes) {
   DeviceMemory memory;
   if (bytes == 0) return memory;
-  memory = DeviceMemory(make_on<void*>(device, fmt::format("cudaMalloc of {} bytes", bytes),
-                                       [&](void** address) { return cudaMalloc(address, bytes); }),
-                        device);
+  const DeviceGuard guard(device);
+  void* address = nullptr;
+  check_allocation(cudaMalloc(&address, bytes), fmt::format("cudaMalloc of {} bytes", bytes),
+                   device);
+  memory = DeviceMemory(address, device);
   memory.bytes_ = bytes;
   return memory;
 }
@@ -100,8 +121,8 @@ PinnedMemory PinnedMemory::of(std::size_t bytes) {
   void* address = nullptr;
   int device = 0;
   check(cudaGetDevice(&device), "cudaGetDevice", 0);
-  check(cudaHostAlloc(&address, bytes, cudaHostAllocPortable | cudaHostAllocMapped),
-        fmt::format("cudaHostAlloc of {} bytes", bytes), device);
+  check_allocation(cudaHostAlloc(&address, bytes, cudaHostAllocPortable | cudaHostAllocMapped),
+                   fmt::format("cudaHostAlloc of {} bytes", bytes), device);
   memory = PinnedMemory(address, device);
   memory.bytes_ = bytes;
   return memory;

@@ -120,7 +120,7 @@ class GraphExec : public detail::Owned<cudaGraphExec_t, cudaGraphExecDestroy> {
 class DeviceMemory : public detail::Owned<void*, cudaFree> {
  public:
   using Owned::Owned;
-  /// Throws Error(device). No bytes: nothing is allocated.
+  /// Throws Error(io) without memory, Error(device). No bytes: nothing is allocated.
   [[nodiscard]] static DeviceMemory on(int device, std::size_t bytes);
   [[nodiscard]] std::byte* data() const { return static_cast<std::byte*>(get()); }
   [[nodiscard]] std::size_t size() const { return bytes_; }
@@ -133,7 +133,7 @@ class DeviceMemory : public detail::Owned<void*, cudaFree> {
 class PinnedMemory : public detail::Owned<void*, cudaFreeHost> {
  public:
   using Owned::Owned;
-  /// Throws Error(device). No bytes: nothing is allocated.
+  /// Throws Error(io) without memory, Error(device). No bytes: nothing is allocated.
   [[nodiscard]] static PinnedMemory of(std::size_t bytes);
   [[nodiscard]] std::byte* data() const { return static_cast<std::byte*>(get()); }
   [[nodiscard]] std::size_t size() const { return bytes_; }

@@ -16,6 +16,13 @@ void Scratch::grow(int rank, Base place, std::size_t bytes) {
   Arena& arena = this->arena(rank, place);
   if (bytes <= arena.bytes) return;
   const int device = devices_[static_cast<std::size_t>(rank)];
+  const std::size_t twice = 2 * arena.bytes;
+  const bool has_grown =
+      twice > bytes && exception_of([&] { allocate(arena, device, place, twice); }) == nullptr;
+  if (!has_grown) allocate(arena, device, place, bytes);
+}
+
+void Scratch::allocate(Arena& arena, int device, Base place, std::size_t bytes) {
   if (place == Base::host_scratch) {
     const DeviceGuard guard(device);
     auto memory = std::make_shared<PinnedMemory>(PinnedMemory::of(bytes));

@@ -24,7 +24,9 @@ class Scratch {
       : devices_(std::move(devices)), arenas_(devices_.size() * 2) {}
 
   /// Makes it long enough for a program. What is too short is kept as long as this lives: who uses
-  /// it may not have come to an end. Throws Error(device) without memory.
+  /// it may not have come to an end. Grows at least twofold if there is the
+  /// memory, so that all that is kept is no more than what is in use. Throws Error(io) without
+  /// memory, Error(device).
   void reserve(const Program& program);
   [[nodiscard]] std::byte* address(int rank, Base place) { return arena(rank, place).memory; }
   /// What a graph must keep alive, because addresses are in it.
@@ -54,6 +56,7 @@ class Scratch {
   }
   [[nodiscard]] Arena& arena(int rank, Base place) { return arenas_[index(rank, place)]; }
   void grow(int rank, Base place, std::size_t bytes);
+  void allocate(Arena& arena, int device, Base place, std::size_t bytes);
 
   std::vector<int> devices_;
   std::vector<Arena> arenas_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "ringside/collectives/executors/cuda/shared.hpp"
 
+#include <set>
+
 namespace ringside::cuda {
 
 Shared::Shared(std::shared_ptr<host::Shared> meeting, std::shared_ptr<const Devices> devices)
@@ -10,7 +12,17 @@ Shared::Shared(std::shared_ptr<host::Shared> meeting, std::shared_ptr<const Devi
       access_(devices_->access_among(meeting_->members())),
       plans_(access_),
       issuer_(device_of_rank_),
-      streams_(device_of_rank_.size()) {}
+      streams_(device_of_rank_.size()) {
+  for (const int device : std::set(device_of_rank_.begin(), device_of_rank_.end()))
+    probes_.push_back(Event::on(device));
+}
+
+std::optional<Error> Shared::failed_device() const {
+  for (const Event& probe : probes_)
+    if (const cudaError_t error = cudaEventQuery(probe.get()); error != cudaSuccess)
+      return error_of(error, "an operation", probe.device());
+  return std::nullopt;
+}
 
 void Shared::set_issued(std::uint64_t call, std::optional<Error> refused) {
   refused_[call & 1] = std::move(refused);

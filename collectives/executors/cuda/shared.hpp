@@ -48,6 +48,9 @@ class Shared {
   /// wait for them.
   [[nodiscard]] void*& stream_of(int rank) { return streams_[static_cast<std::size_t>(rank)]; }
 
+  /// The error of a rank's device that has failed, if that is known now.
+  [[nodiscard]] std::optional<Error> failed_device() const;
+
   /// What the ranks of a part share; the first of them to ask makes it.
   [[nodiscard]] std::shared_ptr<Shared> child(const std::shared_ptr<host::Shared>& meeting);
 
@@ -58,6 +61,7 @@ class Shared {
   AccessMatrix access_;
   PlanCache plans_;
   Issuer issuer_;
+  std::vector<Event> probes_;  // one on every device, of nothing: only the device can fail them
   std::atomic<std::uint64_t> issued_{0};
   std::array<std::optional<Error>, 2> refused_;  // by parity of the call
   std::vector<void*> streams_;                   // by rank

@@ -69,10 +69,6 @@ HostCommunicator::HostCommunicator(std::shared_ptr<Shared> shared, int rank,
   shared_->move_up(rank_, call_);
 }
 
-void HostCommunicator::copy_in_memory(void* to, const void* from, std::size_t bytes) {
-  std::memmove(to, from, bytes);
-}
-
 void HostCommunicator::run(const Call& call) {
   shared_->failure().throw_if_set(rank_);
   if (call.options->stream) refuse_stream();

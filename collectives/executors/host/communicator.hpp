@@ -31,7 +31,7 @@ class HostCommunicator final : public Communicator::Implementation {
   /// `calls_before`: how many calls to count as made already, the same on all ranks (for tests).
   /// `copy`: how messages are copied, where their buffers are not memory of the host.
   HostCommunicator(std::shared_ptr<Shared> shared, int rank, std::uint64_t calls_before = 0,
-                   Messages::Copy copy = copy_in_memory);
+                   Messages::Copy copy = {});
 
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return shared_->ranks(); }
@@ -71,11 +71,10 @@ class HostCommunicator final : public Communicator::Implementation {
   bool work_on_messages(const std::function<bool()>& more) override;
   void count_threads(int more) override { shared_->job().count_threads(more); }
   [[nodiscard]] std::unique_ptr<Implementation> split(int color, int key) override {
-    return split_ranks(color, key, copy_in_memory);
+    return split_ranks(color, key, {});
   }
 
  private:
-  static void copy_in_memory(void* to, const void* from, std::size_t bytes);
   /// Stays valid until the next call.
   const Prepared& prepared(const Call& call);
 

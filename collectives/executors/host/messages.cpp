@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <exception>
 #include <limits>
 #include <utility>
 
+#include "ringside/base/options.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/collectives/executors/host/job.hpp"
 
@@ -55,6 +57,7 @@ void Messages::add(const Message& message, Seconds limit, Over over) {
 bool Messages::work(WaitPolicy policy, const std::function<bool()>& more) {
   const auto& failed = shared_.failure().flag();
   while (!peers_.empty()) {
+    policy_ = policy;
     policy.limit = next_limit_ - clock_.elapsed();
     shared_.job().adapt(policy);
     const auto result = wait_until([&] { return advance() || more(); }, policy, failed);
@@ -147,8 +150,7 @@ void Messages::receive(Transfer& transfer, Envelope& envelope) {
     return transfer.over(std::move(error));
   }
   try {
-    if (message.elements > 0)
-      copy_(message.data, envelope.data, message.elements * size_of(message.type));
+    if (message.elements > 0) copy(transfer, envelope);
   } catch (const Error& error) {
     shared_.failure().set(error);
     envelope.state.store(State::failed, std::memory_order_release);
@@ -156,6 +158,18 @@ void Messages::receive(Transfer& transfer, Envelope& envelope) {
   }
   envelope.state.store(State::copied, std::memory_order_release);
   transfer.over(nullptr);
+}
+
+void Messages::copy(const Transfer& transfer, const Envelope& envelope) {
+  const Message& message = transfer.message;
+  const std::size_t bytes = message.elements * size_of(message.type);
+  if (!copy_) {
+    std::memmove(message.data, envelope.data, bytes);
+    return;
+  }
+  CopyEnd end{policy_, shared_.failure(), rank_};
+  end.policy.limit = transfer.limit;
+  copy_(message.data, envelope.data, bytes, end);
 }
 
 // --- failing -------------------------------------------------------------------------------------
@@ -191,20 +205,37 @@ void Messages::fail(const Transfer& transfer, const std::string& why) {
 void Messages::give_up() {
   for (auto& [rank, peer] : peers_)
     for (auto* transfers : {&peer.sends, &peer.receives})
-      for (Transfer& transfer : *transfers) give_up(transfer);
+      for (auto at = transfers->begin(); at != transfers->end();) {
+        const auto transfer = at++;
+        if (give_up(*transfer)) continue;
+        auto& left = *new std::list<Transfer>;  // never freed: the receiver may still write in it
+        left.splice(left.end(), *transfers, transfer);
+      }
   peers_.clear();
 }
 
-void Messages::give_up(Transfer& transfer) {
-  if (!transfer.sends() || shared_.mailbox(transfer.message.peer).withdraw(transfer.envelope))
-    return transfer.over(exception_of([&] { shared_.failure().throw_cause(rank_); }));
-  WaitPolicy patient;
-  patient.limit = Seconds{std::numeric_limits<double>::infinity()};  // a copy always ends
+bool Messages::give_up(Transfer& transfer) {
+  const auto end_with_cause = [&] {
+    transfer.over(exception_of([&] { shared_.failure().throw_cause(rank_); }));
+  };
+  if (!transfer.sends() || shared_.mailbox(transfer.message.peer).withdraw(transfer.envelope)) {
+    end_with_cause();
+    return true;
+  }
+  constexpr Seconds longest{10};
+  WaitPolicy patient = policy_;
+  patient.limit = copy_ ? std::min(longest, option<Seconds>("timeout"))
+                        : Seconds{std::numeric_limits<double>::infinity()};  // one in memory ends
   const std::atomic<bool> never{false};
-  wait_until(
-      [&] { return transfer.envelope.state.load(std::memory_order_acquire) != State::taken; },
-      patient, never);
-  advance_send(transfer);
+  const auto over = [&] {
+    return transfer.envelope.state.load(std::memory_order_acquire) != State::taken;
+  };
+  if (wait_until(over, patient, never) == WaitResult::ready) {
+    advance_send(transfer);
+    return true;
+  }
+  end_with_cause();
+  return false;
 }
 
 }  // namespace ringside::host

@@ -33,10 +33,18 @@ class Messages {
  public:
   using Over = Communicator::Implementation::Over;
 
-  /// How a receiver copies a message, which may lie where it is to go. Throws Error where it
-  /// cannot.
-  using Copy = std::function<void(void* to, const void* from, std::size_t bytes)>;
+  /// What ends a copy before its end.
+  struct CopyEnd {
+    WaitPolicy policy;  ///< how it is waited for, and for how long
+    const Failure& failure;
+    int rank;  ///< the receiver's
+  };
+  /// How a receiver copies a message, which may lie where it is to go, if that is not memory of the
+  /// host. Throws Error where it cannot.
+  using Copy =
+      std::function<void(void* to, const void* from, std::size_t bytes, const CopyEnd& end)>;
 
+  /// `copy`: none, for memory of the host.
   Messages(Shared& shared, int rank, Copy copy)
       : shared_(shared), rank_(rank), copy_(std::move(copy)) {}
 
@@ -83,13 +91,17 @@ class Messages {
   void fail_overdue();
   void fail(const Transfer& transfer, const std::string& why);
   void fail_gone(const Transfer& transfer);
-  /// Ends all messages with the communicator's cause, once nobody is copying from a buffer.
+  void copy(const Transfer& transfer, const Envelope& envelope);
+  /// Ends all messages with the communicator's cause, once nobody is copying from a buffer. A copy
+  /// by a device may never end: after a while it is left behind.
   void give_up();
-  void give_up(Transfer& transfer);
+  /// False if somebody is still copying.
+  [[nodiscard]] bool give_up(Transfer& transfer);
 
   Shared& shared_;
   int rank_;
   Copy copy_;
+  WaitPolicy policy_;          // of the work under way
   std::map<int, Peer> peers_;  // those with anything under way
   /// No time limit passes before: those of messages that are over count until it is reached.
   Seconds next_limit_{std::numeric_limits<double>::infinity()};

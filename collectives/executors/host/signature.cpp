@@ -46,7 +46,8 @@ Signature Signature::of(const Call& call, int ranks, std::uint64_t plan_hash, co
 std::uint64_t digest_of(const Signature& s) {
   const auto small =
       static_cast<std::uint64_t>(s.collective) | static_cast<std::uint64_t>(s.type) << 8 |
-      static_cast<std::uint64_t>(s.op) << 16 | static_cast<std::uint64_t>(s.root) << 32;
+      static_cast<std::uint64_t>(s.op) << 16 | static_cast<std::uint64_t>(s.in_stream) << 24 |
+      static_cast<std::uint64_t>(s.root) << 32;
   std::uint64_t digest = seed;
   for (const auto word : {small, std::uint64_t{s.elements}, s.blocks_hash,
                           std::bit_cast<std::uint64_t>(s.scalar), s.plan_hash})
@@ -73,6 +74,8 @@ std::string differences(const Signature& a, const Signature& b) {
       to_string(b.placement));
   add(std::bit_cast<std::uint64_t>(a.scalar) != std::bit_cast<std::uint64_t>(b.scalar), "scalar",
       a.scalar, b.scalar);
+  const auto stream = [](bool given) { return given ? "one" : "none"; };
+  add(a.in_stream != b.in_stream, "stream", stream(a.in_stream), stream(b.in_stream));
   // The placement is part of the plan: that alone is no different algorithm.
   const bool same_spec = std::string_view(a.spec) == b.spec;
   if (a.plan_hash != b.plan_hash && !same_spec) add(true, "algorithm", a.spec, b.spec);

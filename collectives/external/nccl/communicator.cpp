@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ringside/base/text.hpp"
+#include "ringside/collectives/executors/cuda/waiting.hpp"
 #include "ringside/collectives/executors/host/messages.hpp"
 #include "ringside/collectives/executors/host/prepared.hpp"
 #include "ringside/collectives/executors/host/waiting.hpp"
@@ -22,6 +23,7 @@ constexpr std::size_t most_kinds = 4096;
 host::Prepared prepared(const Call& call, int ranks) {
   host::Prepared prepared;
   prepared.signature = host::Signature::of(call, ranks, 0, "nccl");
+  prepared.signature.in_stream = call.options->stream.has_value();
   prepared.digest = host::digest_of(prepared.signature);
   return prepared;
 }
@@ -170,23 +172,14 @@ void NcclCommunicator::check_async() const {
 }
 
 void NcclCommunicator::await_stream(const std::string& what, const host::WaitPolicy& policy) {
-  const auto complete = [&] {
-    const cudaError_t state = cudaStreamQuery(stream_.get());
-    if (state == cudaErrorNotReady) {
-      (void)cudaGetLastError();  // no error to be found by a later look
-      check_async();
-      return false;
-    }
-    cuda::check(state, fmt::format("{} by NCCL", what), comm_->device());
-    check_async();
-    return true;
-  };
-  const auto result = host::wait_until(complete, policy, failure().flag());
+  const auto [result, error] =
+      cuda::await_complete(stream_.get(), policy, failure().flag(), [this] { check_async(); });
   if (result == host::WaitResult::failed) failure().throw_cause(rank());
   if (result == host::WaitResult::timed_out)
     throw Error(ErrorCode::timeout,
                 fmt::format("device {} has not finished {} by NCCL after {}", comm_->device(), what,
                             format_duration(policy.limit)));
+  cuda::check(error, fmt::format("{} by NCCL", what), comm_->device());
 }
 
 // --- messages ------------------------------------------------------------------------------------

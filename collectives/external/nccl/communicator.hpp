@@ -6,7 +6,7 @@
 /// compares nothing, and its calls may block without limit until all ranks have made them: it
 /// connects ranks when they first need it.) A call that is ordered in a stream of the caller's
 /// meets only the first time that one of its kind is made; afterwards that all ranks make the same
-/// calls is between the caller and NCCL, and a call costs what NCCL's costs.
+/// calls, in streams, is between the caller and NCCL, and a call costs what NCCL's costs.
 ///
 /// Values are NCCL's: its order of additions, and its `avg`, which multiplies every contribution by
 /// 1/n, rounded to the type, and divides integers after the sum.
@@ -50,6 +50,7 @@ class NcclCommunicator final : public Communicator::Implementation {
   /// What is in the caller's streams is the caller's to wait for; NCCL's errors show here.
   void finish() override;
   void count_threads(int more) override { meeting_->count_threads(more); }
+  void begin_thread() override { (void)cudaSetDevice(comm_->device()); }
 
  private:
   [[nodiscard]] host::Failure& failure() const { return meeting_->shared()->failure(); }

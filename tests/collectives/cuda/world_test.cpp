@@ -593,6 +593,118 @@ TEST_F(CudaWorld, ADeviceThatDoesNotExistIsRefused) {
   EXPECT_NE(refused.what.find("there is no GPU 99"), std::string::npos) << refused.what;
 }
 
+TEST_F(CudaWorld, PeerAccessThatHangsIsToldInTime) {
+  if (!Control::present()) GTEST_SKIP() << "needs planted faults";
+  auto configuration = Control::environment();
+  configuration.faults = "hang:0-1";
+  Control::reset(configuration);
+  const ScopedOption timeout("timeout", "100ms");
+  const auto told = outcome_of([] { (void)World::cuda({0, 1}); });
+  EXPECT_EQ(told.code, ErrorCode::timeout) << told.what;
+  EXPECT_TRUE(told.says("device 0") && told.says("device 1") && told.says("--preflight"))
+      << told.what;
+  Control::reset();  // what was left behind
+}
+
+TEST_F(CudaWorld, AMessageThatHangsIsToldInTimeAtBothEnds) {
+  if (!Control::present()) GTEST_SKIP() << "needs planted faults";
+  auto configuration = Control::environment();
+  configuration.faults = "hang!:0-1";
+  Control::reset(configuration);
+  const ScopedOption timeout("timeout", "500ms");
+  const ScopedOption p2p("cuda_p2p", "none");
+  std::barrier both(2);
+  World::cuda({0, 1}).run([&](Communicator& comm) {
+    Floats data(100, 1.0F);
+    both.arrive_and_wait();
+    const CallOptions options{.timeout = std::chrono::milliseconds(100)};
+    const auto told = outcome_of([&] {
+      if (comm.rank() == 0)
+        comm.send(data.data(), 100, ElementType::float32, 1, options);
+      else
+        comm.recv(data.data(), 100, ElementType::float32, 0, options);
+    });
+    EXPECT_EQ(told.code, ErrorCode::timeout) << told.what;
+    both.arrive_and_wait();
+    if (comm.rank() == 0) Control::release_hangs();
+    both.arrive_and_wait();
+  });
+  (void)Control::take_reports();
+}
+
+TEST_F(CudaWorld, AStreamOfAnotherDeviceIsRefusedAndTheCommunicatorWorksOn) {
+  if (!Control::present()) GTEST_SKIP() << "needs two devices";
+  World::cuda({0, 1}).run([&](Communicator& comm) {
+    Floats data(100, 1.0F);
+    const auto stream = cuda::Stream::on(1 - comm.rank());
+    const auto refused = outcome_of([&] { all_reduce(comm, data, {.stream = stream.get()}); });
+    EXPECT_EQ(refused.code, ErrorCode::invalid_argument) << refused.what;
+    EXPECT_TRUE(refused.says("is one of device")) << refused.what;
+    all_reduce(comm, data);
+    EXPECT_EQ(data.get().front(), 2.0F);
+  });
+}
+
+TEST_F(CudaWorld, AnotherRanksSpoiledCaptureEndsNobodysCommunicator) {
+  std::array<cudaStream_t, 2> streams{};
+  std::barrier meet(2);
+  World::cuda({0, 0}).run([&](Communicator& comm) {
+    const bool first = comm.rank() == 0;
+    const auto stream = cuda::Stream::on(Floats::current());
+    Floats data(100, 1.0F);
+    streams[first ? 0 : 1] = stream.get();
+    meet.arrive_and_wait();
+    if (first) {
+      check(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeRelaxed), "begin", 0);
+      EXPECT_EQ(cudaStreamQuery(stream.get()), cudaErrorStreamCaptureUnsupported);
+      (void)cudaGetLastError();
+      const auto refused = outcome_of([&] { all_reduce(comm, data, {.stream = stream.get()}); });
+      EXPECT_EQ(refused.code, ErrorCode::invalid_argument) << refused.what;
+      EXPECT_EQ(refused.rank, 0);
+      cudaGraph_t graph = nullptr;
+      EXPECT_EQ(cudaStreamEndCapture(stream.get(), &graph), cudaErrorStreamCaptureInvalidated);
+      (void)cudaGetLastError();
+    }
+    all_reduce(comm, data);
+    EXPECT_EQ(data.get().front(), 2.0F);
+  });
+}
+
+TEST_F(CudaWorld, CallsThatGrowKeepNoMoreScratchThanTwiceTheLast) {
+  if (!Control::present()) GTEST_SKIP() << "needs a small device";
+  auto configuration = Control::environment();
+  constexpr std::size_t unit = std::size_t{1} << 15, calls = 60;
+  configuration.memory = unit * (calls + 5 * calls);
+  Control::reset(configuration);
+  const ScopedOption graphs("cuda_graphs", "0");
+  World::cuda({0, 1}).run([&](Communicator& comm) {
+    Floats data(unit / sizeof(float) * calls, 1.0F);
+    for (std::size_t n = 1; n <= calls; ++n)
+      comm.all_reduce(data.data(), data.data(), unit / sizeof(float) * n, ElementType::float32,
+                      ReduceOp::max, {.algorithm = "recursive_doubling"});
+  });
+}
+
+TEST_F(CudaWorld, ACallThatFindsNoMemoryIsRefusedAndTheCommunicatorWorksOn) {
+  if (!Control::present()) GTEST_SKIP() << "needs a small device";
+  auto configuration = Control::environment();
+  configuration.memory = std::size_t{1} << 20;
+  Control::reset(configuration);
+  const ScopedOption graphs("cuda_graphs", "0");
+  World::cuda({0, 1}).run([&](Communicator& comm) {
+    Floats data(200'000, 1.0F);
+    const auto refused = outcome_of([&] {
+      comm.all_reduce(data.data(), data.data(), 200'000, ElementType::float32, ReduceOp::sum,
+                      {.algorithm = "recursive_doubling"});
+    });
+    EXPECT_EQ(refused.code, ErrorCode::io) << refused.what;
+    EXPECT_TRUE(refused.says("out of memory")) << refused.what;
+    comm.all_reduce(data.data(), data.data(), 100, ElementType::float32, ReduceOp::sum,
+                    {.algorithm = "recursive_doubling"});
+    EXPECT_EQ(data.get().front(), 2.0F);
+  });
+}
+
 TEST_F(CudaWorld, PeerAccessThatLosesDataIsNotUsed) {
   if (!Control::present()) GTEST_SKIP() << "needs planted faults";
   for (const char* fault : {"lost:0-1", "offset:0-1", "corrupt:1-0"}) {
