@@ -29,8 +29,10 @@ struct RankCall {
 /// Whether a plain copy is done by a copy engine or by a kernel.
 enum class CopyWay { by_size, engine, kernel };
 
-/// Plain copies up to this long are done by kernels unless said otherwise. Measured: see
-/// bench/results. A copy of the runtime takes longer to begin.
+/// Plain copies up to this long are done by kernels unless said otherwise. Measured on one H200, on
+/// copies within the device: no difference up to 16 MiB, from 64 MiB on an engine is 4 to 7 %
+/// faster. Between devices nothing was measured; there an engine leaves the multiprocessors to
+/// others.
 inline constexpr std::size_t longest_kernel_copy = std::size_t{1} << 20;
 
 /// By the option `cuda_copies`.
