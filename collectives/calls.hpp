@@ -56,6 +56,9 @@ struct CallOptions {
   /// first time that such a call is made, and later a time-out). The default stream is that of the
   /// rank's device; cudaStreamPerThread is refused. Not for asynchronous calls, and for messages of
   /// NCCL only.
+  /// If all ranks' streams belong to one capture, the call becomes part of its graph, which may run
+  /// beside other calls and outlive the communicator; the memory that it needs for itself is freed
+  /// by the library's next call after the graph has gone.
   std::optional<void*> stream = std::nullopt;
 };
 
