@@ -19,6 +19,7 @@ class DeviceRank {
   explicit DeviceRank(std::size_t most_bytes)
       : device_(current()),
         stream_(cuda::Stream::on(device_)),
+        used_(stream_.get()),
         memory_(cuda::DeviceMemory::on(device_, most_bytes)) {
     for (int round = 0; round < rounds; ++round) {
       sent_.push_back(cuda::PinnedMemory::of(most_bytes));
@@ -29,7 +30,9 @@ class DeviceRank {
   DeviceRank(const DeviceRank&) = delete;
   DeviceRank& operator=(const DeviceRank&) = delete;
 
-  [[nodiscard]] cudaStream_t stream() const { return stream_.get(); }
+  [[nodiscard]] cudaStream_t stream() const { return used_; }
+  /// From now on, instead of its own: a stream that lives as long.
+  void use(cudaStream_t stream) { used_ = stream; }
 
   /// What the rank passes in a call of `memory`, its addresses moved to the device.
   [[nodiscard]] Arguments arguments(RankMemory& memory) const {
@@ -57,7 +60,7 @@ class DeviceRank {
     copy(memory_.data(), sent_[i].data(), bytes);
     CallOptions options = call.options(static_cast<Round>(round));
     if (in_stream)
-      options.stream = stream_.get();
+      options.stream = used_;
     else
       synchronize();
     comm.submit(arguments(memory), options);
@@ -66,12 +69,12 @@ class DeviceRank {
 
   /// Puts in the stream: something else in all of the memory.
   void put_overwrite() {
-    cuda::check(cudaMemsetAsync(memory_.data(), 0x5a, memory_.size(), stream_.get()),
-                "cudaMemsetAsync", device_);
+    cuda::check(cudaMemsetAsync(memory_.data(), 0x5a, memory_.size(), used_), "cudaMemsetAsync",
+                device_);
   }
 
   void synchronize() {
-    cuda::check(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize", device_);
+    cuda::check(cudaStreamSynchronize(used_), "cudaStreamSynchronize", device_);
   }
   /// After a round, when the stream was synchronised with.
   [[nodiscard]] std::vector<std::byte> after(int round, std::size_t bytes) const {
@@ -86,12 +89,13 @@ class DeviceRank {
     return device;
   }
   void copy(std::byte* to, const std::byte* from, std::size_t bytes) {
-    cuda::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_.get()),
-                "cudaMemcpyAsync", device_);
+    cuda::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, used_), "cudaMemcpyAsync",
+                device_);
   }
 
   int device_;
   cuda::Stream stream_;
+  cudaStream_t used_;
   cuda::DeviceMemory memory_;
   std::vector<cuda::PinnedMemory> sent_, got_;
 };

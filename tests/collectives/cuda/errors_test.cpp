@@ -149,6 +149,43 @@ TEST_P(Errors, EveryOperationThatFailsIsTold) {
   fmt::print("cuda errors, {}: {} operations failed once\n", GetParam().name, operations);
 }
 
+TEST(ErrorsOfOtherDevices, ACallWhoseDataCameFromAFailedDeviceDoesNotSucceed) {
+  if (!Control::present()) GTEST_SKIP() << "needs the test double";
+  constexpr std::size_t count = 64, bytes = count * sizeof(float);
+  const ScopedOption graphs("cuda_graphs", "0");
+  const ScopedOption timeout("timeout", "5s");
+  std::atomic<int> wrong{0};
+  const auto body = [&](Communicator& comm) {
+    const auto pinned = cuda::PinnedMemory::of(bytes);
+    const auto input = cuda::DeviceMemory::on(comm.rank(), bytes);
+    const auto output = cuda::DeviceMemory::on(comm.rank(), bytes);
+    const auto stream = cuda::Stream::on(comm.rank());
+    auto* const values = reinterpret_cast<float*>(pinned.data());
+    std::fill_n(values, count, 1.0F);
+    const auto copy = [&](void* to, const void* from) {
+      cuda::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream.get()), "copy", 0);
+      cuda::check(cudaStreamSynchronize(stream.get()), "synchronize", 0);
+    };
+    copy(input.data(), values);
+    comm.barrier();
+    comm.all_reduce(input.data(), output.data(), count, ElementType::float32, ReduceOp::sum,
+                    {.algorithm = "ring"});
+    copy(values, output.data());
+    if (std::any_of(values, values + count, [](float value) { return value != 3.0F; })) ++wrong;
+  };
+  const auto run = [&] { World::cuda({0, 1, 2}).run(body); };
+  Control::reset();
+  run();
+  const std::uint64_t operations = Control::operations();
+  for (std::uint64_t n = operations - 18; n <= operations; ++n) {
+    Control::reset();
+    Control::fault_operation(n, cudaErrorIllegalAddress);
+    EXPECT_THROW(run(), Error) << "operation " << n;
+    EXPECT_EQ(wrong.exchange(0), 0) << "operation " << n;
+    (void)Control::take_reports();
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Ways, Errors, testing::ValuesIn(ways), [](const auto& way) {
   std::string name = way.param.name;
   std::replace(name.begin(), name.end(), ' ', '_');

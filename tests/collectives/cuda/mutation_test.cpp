@@ -30,6 +30,7 @@ struct Subject {
   bool graphs = false;
   Collective collective = Collective::all_reduce;
   bool in_place = true;
+  bool share = false;  ///< the ranks of a device give one stream
 };
 
 TriedCall call_of(const Subject& subject) {
@@ -50,21 +51,28 @@ std::string noticed(const Subject& subject, std::uint64_t dropped) {
   const TriedCall call = call_of(subject);
   const std::size_t bytes = call.bytes();
   Control::drop_wait(dropped);
+  std::vector<cudaStream_t> streams(devices.size());
   std::string words;
   // Nobody waits for the devices before everything is in the streams: what a thread has waited for
   // is in order for the double, and hides a missing wait.
-  std::barrier all_issued(subject.ranks);
+  std::barrier all_issued(subject.ranks), all_made(subject.ranks), all_over(subject.ranks);
   try {
     World::cuda(devices).run([&](Communicator& comm) {
       DeviceRank device(bytes);
       RankMemory memory(call, comm.rank());
+      streams[static_cast<std::size_t>(comm.rank())] = device.stream();
+      all_made.arrive_and_wait();
+      if (subject.share)
+        device.use(streams[static_cast<std::size_t>(comm.rank() % subject.devices)]);
       const auto error = exception_of([&] {
         for (int round = 0; round < rounds; ++round) device.put_round(comm, call, memory, round);
         device.put_overwrite();  // who still reads is missed, too
       });
       all_issued.arrive_and_wait();
-      if (error) std::rethrow_exception(error);
-      device.synchronize();
+      const auto last = exception_of([&] { device.synchronize(); });
+      all_over.arrive_and_wait();
+      for (const auto& thrown : {error, last})
+        if (thrown) std::rethrow_exception(thrown);
     });
   } catch (const Error& error) {
     words = error.what();
@@ -89,7 +97,10 @@ TEST_P(Mutation, EveryWaitIsMissedWhenItIsLeftOut) {
     }
   fmt::print("cuda mutation: {} of {} ranks on {} devices, p2p {}, {}: {} waits, {} silent\n",
              subject.spec, subject.ranks, subject.devices, subject.p2p,
-             subject.graphs ? "graph" : "streams", waits, silent);
+             subject.share    ? "shared streams"
+             : subject.graphs ? "graph"
+                              : "streams",
+             waits, silent);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -107,6 +118,9 @@ INSTANTIATE_TEST_SUITE_P(
         Subject{"recursive_doubling", 4, 4, "copy"}, Subject{"two_shot", 4, 4, "copy"},
         Subject{"ring", 4, 4, "auto", true}, Subject{"two_shot", 4, 4, "auto", true},
         Subject{"ring", 4, 4, "none", true},
+        Subject{.spec = "ring", .ranks = 4, .devices = 2, .share = true},
+        Subject{.spec = "two_shot", .ranks = 4, .devices = 1, .share = true},
+        Subject{.spec = "binomial", .ranks = 5, .devices = 2, .share = true},
         Subject{"hierarchical:groups=0-1/2-3,slices=4,lanes=3,depth=2", 4, 4, "auto", true},
         Subject{"recursive_halving:slices=3,lanes=2,depth=2", 4, 4, "auto", false,
                 Collective::reduce_scatter, false},
@@ -119,7 +133,9 @@ INSTANTIATE_TEST_SUITE_P(
       for (const char letter :
            fmt::format("{}_{}_{}_{}_{}_{}", to_string(subject.param.collective), subject.param.spec,
                        subject.param.ranks, subject.param.devices, subject.param.p2p,
-                       subject.param.graphs ? "graph" : "streams"))
+                       subject.param.share    ? "shared"
+                       : subject.param.graphs ? "graph"
+                                              : "streams"))
         name += std::isalnum(static_cast<unsigned char>(letter)) ? letter : '_';
       return name;
     });
