@@ -187,6 +187,23 @@ TEST_F(NcclFailures, OfARankThatDoesNotComeAreToldBeforeNcclIsCalled) {
   EXPECT_TRUE(fake.launched().empty());
 }
 
+TEST_F(NcclFailures, OfRanksThatDifferInGivingAStreamAreToldAndTheyWorkOn) {
+  fakecuda::Control::reset();
+  World::nccl({0, 1}).run([](Communicator& comm) {
+    const auto data = cuda::DeviceMemory::on(comm.rank(), 400);
+    const auto stream = cuda::Stream::on(comm.rank());
+    const auto reduce = [&](bool in_stream) {
+      CallOptions options;
+      if (in_stream) options.stream = stream.get();
+      comm.all_reduce(data.data(), data.data(), 100, ElementType::int32, ReduceOp::sum, options);
+    };
+    const auto told = outcome_of([&] { reduce(comm.rank() == 0); });
+    EXPECT_EQ(told.code, ErrorCode::mismatch) << told.what;
+    EXPECT_TRUE(told.says("they differ in stream (one and none)")) << told.what;
+    reduce(false);
+  });
+}
+
 TEST_F(NcclFailures, ByAnAbortFromOutsideEndACallThatHangs) {
   let_hang();
   World::nccl({0, 1}).run([](Communicator& comm) {
