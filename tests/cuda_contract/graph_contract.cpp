@@ -97,7 +97,7 @@ TEST_F(NodeContract, OtherThreadsMayWaitForTheDeviceWhileAGraphIsMade) {
 
 TEST_F(NodeContract, ANodeThatIsNoNodeIsRefused) {
   std::int32_t* data = device_memory(count);
-  const cudaGraphNode_t node = filled(data, 1);
+  cudaGraphNode_t node = filled(data, 1);
   cudaGraphNode_t made = nullptr;
   const std::vector<cudaGraphNode_t> twice = {node, node};
   EXPECT_EQ(cudaGraphAddEmptyNode(&made, graph_, twice.data(), 2), cudaErrorInvalidValue);

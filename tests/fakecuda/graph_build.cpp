@@ -71,11 +71,11 @@ cudaError_t add_graph_node(Graph& graph, const cudaGraphNode_t* after, std::size
 }
 
 void retain(Runtime& runtime, const Retained& objects) {
-  for (const cudaUserObject_t handle : objects) ++runtime.user_objects.find(handle)->references;
+  for (cudaUserObject_t handle : objects) ++runtime.user_objects.find(handle)->references;
 }
 
 void release(Runtime& runtime, const Retained& objects) {
-  for (const cudaUserObject_t handle : objects) {
+  for (cudaUserObject_t handle : objects) {
     UserObject& object = *runtime.user_objects.find(handle);
     if (--object.references > 0) continue;
     const UserObject last = object;

@@ -58,7 +58,7 @@ TEST_F(Graphs, NodesRunInTheOrderOfTheirEdges) {
     configuration.scheduler = scheduler;
     Control::reset(configuration);
     SetUp();
-    const cudaGraphNode_t filled = fill(data_, 1, {});
+    cudaGraphNode_t filled = fill(data_, 1, {});
     cudaGraphNode_t join = nullptr, added = nullptr;
     const std::vector<cudaGraphNode_t> both = {filled, fill(other_, 5, {})};
     ASSERT_EQ(cudaGraphAddEmptyNode(&join, graph_, both.data(), 2), cudaSuccess);
@@ -78,7 +78,7 @@ TEST_F(Graphs, AnEdgeThatIsMissingIsReportedInEveryRun) {
     configuration.scheduler = "pct:" + std::to_string(seed);
     Control::reset(configuration);
     SetUp();
-    const cudaGraphNode_t first = fill(data_, 1, {});
+    cudaGraphNode_t first = fill(data_, 1, {});
     fill(other_, 2, {first});
     copy(other_, data_, {first});  // beside the fill
     run();
@@ -100,7 +100,7 @@ TEST_F(Graphs, ANodeIsTheCurrentDevicesWhenItIsAdded) {
 }
 
 TEST_F(Graphs, WhatCannotBeANodeIsRefused) {
-  const cudaGraphNode_t node = fill(data_, 1, {});
+  cudaGraphNode_t node = fill(data_, 1, {});
   cudaGraph_t second = nullptr;
   ASSERT_EQ(cudaGraphCreate(&second, 0), cudaSuccess);
   cudaGraphNode_t made = nullptr;

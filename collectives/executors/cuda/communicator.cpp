@@ -280,7 +280,7 @@ void CudaCommunicator::finish() {
   if (failure().flag().load(std::memory_order_acquire)) return;  // somebody was told
   const BesideCaptures beside(shared_->device_of(rank()));
   const host::WaitPolicy policy = meeting_->policy_for({});
-  for (const cudaStream_t stream : shared_->issuer().used_by(rank())) {
+  for (cudaStream_t stream : shared_->issuer().used_by(rank())) {
     const auto [result, found] = await_complete(stream, policy, failure().flag());
     if (result == host::WaitResult::failed) failure().throw_cause(rank());
     if (result == host::WaitResult::timed_out)

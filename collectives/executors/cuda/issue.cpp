@@ -177,7 +177,7 @@ class Issue {
   void run_step(const Step& step, Mark& mark) {
     const int rank = program_.rank_of(step);
     const int number = number_of(step);
-    const cudaStream_t stream = streams_.lane(rank, lane_of(step));
+    cudaStream_t stream = streams_.lane(rank, lane_of(step));
     for (const auto before : program_.waits_of(step)) wait(rank, stream, number, marks_[before]);
     needs_.clear();
     find_outer_needs(step, needs_);

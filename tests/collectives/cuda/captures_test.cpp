@@ -55,7 +55,7 @@ class Captured {
   /// One capture of so many calls on each of the ranks' data.
   cuda::Graph capture(Communicator& comm, int calls) {
     const auto rank = static_cast<std::size_t>(comm.rank());
-    const cudaStream_t stream = streams_[rank].get();
+    cudaStream_t stream = streams_[rank].get();
     meet_.arrive_and_wait();
     if (rank == 0) {
       check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "begin", 0);

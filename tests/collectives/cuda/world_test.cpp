@@ -111,7 +111,7 @@ TEST_F(CudaWorld, RanksMayDifferInWhetherTheyGiveAStream) {
 TEST_F(CudaWorld, TheDefaultStreamIsAnotherOneOnEveryDevice) {
   const std::vector<int> devices = Control::present() ? std::vector{0, 1} : std::vector{0, 0};
   const ScopedOption graphs("cuda_graphs", "0");
-  for (const cudaStream_t stream : {cudaStream_t{nullptr}, cudaStreamLegacy}) {
+  for (cudaStream_t stream : {cudaStream_t{nullptr}, cudaStreamLegacy}) {
     World::cuda(devices).run([&](Communicator& comm) {
       constexpr std::size_t bytes = 4000;
       Floats data(1000, 0.0F);
