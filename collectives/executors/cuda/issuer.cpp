@@ -67,8 +67,7 @@ void Issuer::run(const Program& program, std::vector<RankCall> ranks) {
     return user_captures_.issue(*capture, program, ranks, copies_);
   if (!program.steps.empty()) {
     const auto make = [&] { return make_graph(program, ranks, devices_, graph_scratch_, copies_); };
-    if (cudaGraphExec_t graph = graphs_.get(program.id, ranks, make))
-      return launch(graph, ranks);
+    if (cudaGraphExec_t graph = graphs_.get(program.id, ranks, make)) return launch(graph, ranks);
   }
   follow_streams(ranks);
   issue(program, ranks, streams_, scratch_, {.copies = copies_});
