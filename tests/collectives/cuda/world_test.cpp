@@ -673,7 +673,7 @@ TEST_F(CudaWorld, AnotherRanksSpoiledCaptureEndsNobodysCommunicator) {
 TEST_F(CudaWorld, CallsThatGrowKeepNoMoreScratchThanTwiceTheLast) {
   if (!Control::present()) GTEST_SKIP() << "needs a small device";
   auto configuration = Control::environment();
-  constexpr std::size_t unit = std::size_t{1} << 15, calls = 60;
+  constexpr std::size_t unit = std::size_t{1} << 12, calls = 60;
   configuration.memory = unit * (calls + 5 * calls);
   Control::reset(configuration);
   const ScopedOption graphs("cuda_graphs", "0");
