@@ -146,16 +146,20 @@ const std::string pair_matrix =
     "GPU1\tNV4\t X \t0-7\t0\n";
 
 TEST(Build, OtherTextsAddWhatTheyKnow) {
-  const auto built = build_from(
-      {pair_matrix, "$ nvidia-smi topo -mp\n\tGPU0\tGPU1\nGPU0\t X \tPIX\nGPU1\tPIX\t X \n",
-       "index, pci.bus_id, pcie.link.gen.max, pcie.link.width.max, pcie.link.gen.current, "
-       "pcie.link.width.current\n"
-       "0, 00000000:01:00.0, 4, 16, 1, 16\n1, 00000000:02:00.0, 4, 16, 1, 4\n",
-       "GPU 0: RTX 3090 (UUID: x)\n\t Link 0: 14.062 GB/s\n\t Link 1: 14.062 GB/s\n"
-       "\t Link 2: 14.062 GB/s\n\t Link 3: 14.062 GB/s\n"
-       "GPU 1: RTX 3090 (UUID: y)\n\t Link 0: 14.062 GB/s\n\t Link 1: 14.062 GB/s\n"
-       "\t Link 2: 14.062 GB/s\n\t Link 3: 14.062 GB/s\n",
-       "$ nvidia-smi topo -p2p r\n \tGPU0\tGPU1\n GPU0\tX\tOK\n GPU1\tOK\tX\n"});
+  const std::string without_nvlink =
+      "$ nvidia-smi topo -mp\n\tGPU0\tGPU1\nGPU0\t X \tPIX\nGPU1\tPIX\t X \n";
+  const std::string query =
+      "index, pci.bus_id, pcie.link.gen.max, pcie.link.width.max, pcie.link.gen.current, "
+      "pcie.link.width.current\n"
+      "0, 00000000:01:00.0, 4, 16, 1, 16\n1, 00000000:02:00.0, 4, 16, 1, 4\n";
+  const std::string
+      nvlinks =
+          "GPU 0: RTX 3090 (UUID: x)\n\t Link 0: 14.062 GB/s\n\t Link 1: 14.062 GB/s\n"
+          "\t Link 2: 14.062 GB/s\n\t Link 3: 14.062 GB/s\n"
+          "GPU 1: RTX 3090 (UUID: y)\n\t Link 0: 14.062 GB/s\n\t Link 1: 14.062 GB/s\n"
+          "\t Link 2: 14.062 GB/s\n\t Link 3: 14.062 GB/s\n",
+      "$ nvidia-smi topo -p2p r\n \tGPU0\tGPU1\n GPU0\tX\tOK\n GPU1\tOK\tX\n";
+  const auto built = build_from({pair_matrix, without_nvlink, query, nvlinks});
   const Topology& topology = built.topology;
   const NodeId first = topology.find("GPU0").value(), second = topology.find("GPU1").value();
   EXPECT_EQ(link_class(topology, first, second, Medium::pcie).value, LinkClass::pix);

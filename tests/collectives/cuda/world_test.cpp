@@ -110,9 +110,12 @@ TEST_F(CudaWorld, RanksMayDifferInWhetherTheyGiveAStream) {
 
 TEST_F(CudaWorld, TheDefaultStreamIsAnotherOneOnEveryDevice) {
   const std::vector<int> devices = Control::present() ? std::vector{0, 1} : std::vector{0, 0};
-  const ScopedOption graphs("cuda_graphs", "0");
-  for (cudaStream_t stream : {cudaStream_t{nullptr}, cudaStreamLegacy}) {
-    World::cuda(devices).run([&](Communicator& comm) {
+  for (const auto& [graphs, stream] : {std::pair{"0", cudaStream_t{nullptr}},
+                                       {"0", cudaStreamLegacy},
+                                       std::pair{"1", cudaStream_t{nullptr}},
+                                       {"1", cudaStreamLegacy}}) {
+    const ScopedOption option("cuda_graphs", graphs);
+    World::cuda(devices).run([&, stream = stream](Communicator& comm) {
       constexpr std::size_t bytes = 4000;
       Floats data(1000, 0.0F);
       const auto pinned = cuda::PinnedMemory::of(bytes);
