@@ -152,14 +152,13 @@ TEST(Build, OtherTextsAddWhatTheyKnow) {
       "index, pci.bus_id, pcie.link.gen.max, pcie.link.width.max, pcie.link.gen.current, "
       "pcie.link.width.current\n"
       "0, 00000000:01:00.0, 4, 16, 1, 16\n1, 00000000:02:00.0, 4, 16, 1, 4\n";
-  const std::string
-      nvlinks =
-          "GPU 0: RTX 3090 (UUID: x)\n\t Link 0: 14.062 GB/s\n\t Link 1: 14.062 GB/s\n"
-          "\t Link 2: 14.062 GB/s\n\t Link 3: 14.062 GB/s\n"
-          "GPU 1: RTX 3090 (UUID: y)\n\t Link 0: 14.062 GB/s\n\t Link 1: 14.062 GB/s\n"
-          "\t Link 2: 14.062 GB/s\n\t Link 3: 14.062 GB/s\n",
-      "$ nvidia-smi topo -p2p r\n \tGPU0\tGPU1\n GPU0\tX\tOK\n GPU1\tOK\tX\n";
-  const auto built = build_from({pair_matrix, without_nvlink, query, nvlinks});
+  const std::string nvlinks =
+      "GPU 0: RTX 3090 (UUID: x)\n\t Link 0: 14.062 GB/s\n\t Link 1: 14.062 GB/s\n"
+      "\t Link 2: 14.062 GB/s\n\t Link 3: 14.062 GB/s\n"
+      "GPU 1: RTX 3090 (UUID: y)\n\t Link 0: 14.062 GB/s\n\t Link 1: 14.062 GB/s\n"
+      "\t Link 2: 14.062 GB/s\n\t Link 3: 14.062 GB/s\n";
+  const std::string peers = "$ nvidia-smi topo -p2p r\n \tGPU0\tGPU1\n GPU0\tX\tOK\n GPU1\tOK\tX\n";
+  const auto built = build_from({pair_matrix, without_nvlink, query, nvlinks, peers});
   const Topology& topology = built.topology;
   const NodeId first = topology.find("GPU0").value(), second = topology.find("GPU1").value();
   EXPECT_EQ(link_class(topology, first, second, Medium::pcie).value, LinkClass::pix);
