@@ -8,16 +8,10 @@
 #include "ringside/base/error.hpp"
 #include "ringside/collectives/binding.hpp"
 #include "ringside/collectives/executors/cuda/order.hpp"
+#include "ringside/collectives/executors/program_parts.hpp"
 
 namespace ringside::cuda {
 namespace {
-
-std::uint32_t number(std::size_t value) {
-  if (value > std::numeric_limits<std::uint32_t>::max())
-    throw Error(ErrorCode::unsupported,
-                "a plan with more steps or addresses than a program can number: use fewer slices");
-  return static_cast<std::uint32_t>(value);
-}
 
 /// Where the scratch slots of a rank lie: those of the device one after another, those at the host
 /// likewise. The binding lays out both together.
@@ -95,8 +89,8 @@ class Binder {
     Step step{
         .op = static_cast<std::uint32_t>(op),
         .stream = static_cast<std::uint32_t>(schedule_.stream_of[static_cast<std::size_t>(op)]),
-        .first_wait = number(program_.waits.size()),
-        .first_run = number(program_.runs.size()),
+        .first_wait = number_in_program(program_.waits.size()),
+        .first_run = number_in_program(program_.runs.size()),
         .sources = static_cast<std::uint32_t>(view.sources.size()),
         .destinations = static_cast<std::uint32_t>(view.destinations.size())};
     for (const Wait& wait : schedule_.waits(op)) {
@@ -108,11 +102,11 @@ class Binder {
       program_.steps[before].recorded = true;
     }
     for (int offset = 0; offset < view.count; ++offset) add_run(view, offset, slice, step);
-    step.waits = number(program_.waits.size()) - step.first_wait;
-    step.runs = number(program_.runs.size()) - step.first_run;
+    step.waits = number_in_program(program_.waits.size()) - step.first_wait;
+    step.runs = number_in_program(program_.runs.size()) - step.first_run;
     choose_way(view, facts, step);
     first_step_[static_cast<std::size_t>(slice) * plan_.size() + static_cast<std::size_t>(op)] =
-        number(program_.steps.size());
+        number_in_program(program_.steps.size());
     program_.steps.push_back(step);
   }
 
@@ -152,10 +146,11 @@ class Binder {
   /// The kernel that does it; made if no op before was like it.
   std::uint32_t kernel(const FoldShape& shape) {
     const auto known = std::find(shapes_.begin(), shapes_.end(), shape);
-    if (known != shapes_.end()) return number(static_cast<std::size_t>(known - shapes_.begin()));
+    if (known != shapes_.end())
+      return number_in_program(static_cast<std::size_t>(known - shapes_.begin()));
     program_.kernels.push_back(resolve_device_fold(shape));
     shapes_.push_back(shape);
-    return number(shapes_.size() - 1);
+    return number_in_program(shapes_.size() - 1);
   }
 
   [[nodiscard]] Address address(const Location& location, int offset, int slice) const {
@@ -171,27 +166,19 @@ class Binder {
   void add_run(const Op& view, int offset, int slice, const Step& step) {
     const std::size_t elements = binding_.extent(view.sources.front(), offset, slice).length;
     if (elements == 0) return;
-    const std::uint32_t first = number(program_.addresses.size());
+    const std::uint32_t first = number_in_program(program_.addresses.size());
     for (const auto& source : view.sources)
       program_.addresses.push_back(address(source, offset, slice));
     for (const auto& destination : view.destinations)
       program_.addresses.push_back(address(destination, offset, slice));
-    if (program_.runs.size() > step.first_run && continues(program_.runs.back(), first)) {
+    if (program_.runs.size() > step.first_run &&
+        continues(program_.runs.back(), program_.runs.back().elements * program_.element_bytes,
+                  program_.addresses, first)) {
       program_.runs.back().elements += elements;
       program_.addresses.resize(first);
     } else {
       program_.runs.push_back({elements, first});
     }
-  }
-
-  /// True if every address from `first` is where the run before it ends.
-  [[nodiscard]] bool continues(const Run& run, std::uint32_t first) const {
-    const std::size_t bytes = run.elements * program_.element_bytes;
-    for (std::size_t i = 0; first + i < program_.addresses.size(); ++i)
-      if (program_.addresses[first + i].offset !=
-          program_.addresses[run.first_address + i].offset + bytes)
-        return false;
-    return true;
   }
 
   /// Runs through the steps as the streams will, and notes for every rank the last steps at its

@@ -8,17 +8,10 @@
 #include "ringside/base/error.hpp"
 #include "ringside/collectives/binding.hpp"
 #include "ringside/collectives/executors/host/shared.hpp"
+#include "ringside/collectives/executors/program_parts.hpp"
 
 namespace ringside::host {
 namespace {
-
-/// Sizes and numbers in a program have 32 bits.
-std::uint32_t number(std::size_t value) {
-  if (value > std::numeric_limits<std::uint32_t>::max())
-    throw Error(ErrorCode::unsupported,
-                "a plan with more steps or addresses than a program can number: use fewer slices");
-  return static_cast<std::uint32_t>(value);
-}
 
 class Binder {
  public:
@@ -39,7 +32,7 @@ class Binder {
     for (int lane = 0; lane < schedule_.lanes; ++lane) {
       const auto& ops = schedule_.streams[stream_of(rank, lane)];
       auto& steps = program_.lanes.emplace_back();
-      steps.reserve(number(ops.size() * static_cast<std::size_t>(slices)));
+      steps.reserve(number_in_program(ops.size() * static_cast<std::size_t>(slices)));
       for (int slice = 0; slice < slices; ++slice)
         for (const int op : ops) steps.push_back(step(op, slice));
     }
@@ -74,8 +67,8 @@ class Binder {
 
   Step step(int op, int slice) {
     const Op view = plan_.op(static_cast<std::size_t>(op));
-    Step step{.first_wait = number(program_.waits.size()),
-              .first_run = number(program_.runs.size()),
+    Step step{.first_wait = number_in_program(program_.waits.size()),
+              .first_run = number_in_program(program_.runs.size()),
               .sources = static_cast<std::uint32_t>(view.sources.size()),
               .destinations = static_cast<std::uint32_t>(view.destinations.size()),
               .kernel = kernel(view, schedule_.facts[static_cast<std::size_t>(op)]),
@@ -97,19 +90,20 @@ class Binder {
     shape.all_raw = facts.all_raw;
     shape.completes = facts.completes;
     shape.streaming = bypasses_cache_ && facts.last_use;
-    program_.most_sources = std::max(program_.most_sources, number(shape.k));
-    program_.most_destinations = std::max(program_.most_destinations, number(shape.m));
+    program_.most_sources = std::max(program_.most_sources, number_in_program(shape.k));
+    program_.most_destinations = std::max(program_.most_destinations, number_in_program(shape.m));
     const auto known = std::find(shapes_.begin(), shapes_.end(), shape);
-    if (known != shapes_.end()) return number(static_cast<std::size_t>(known - shapes_.begin()));
+    if (known != shapes_.end())
+      return number_in_program(static_cast<std::size_t>(known - shapes_.begin()));
     shapes_.push_back(shape);
     program_.kernels.push_back(resolve_fold(shape));
-    return number(shapes_.size() - 1);
+    return number_in_program(shapes_.size() - 1);
   }
 
   void add_run(const Op& view, int offset, int slice, const Step& step) {
     const std::size_t elements = binding_.extent(view.sources.front(), offset, slice).length;
     if (elements == 0) return;
-    const std::uint32_t first = number(program_.addresses.size());
+    const std::uint32_t first = number_in_program(program_.addresses.size());
     const auto add = [&](const Location& location) {
       program_.addresses.push_back(
           {base_index(location.rank, location.buffer),
@@ -117,22 +111,14 @@ class Binder {
     };
     for (const auto& source : view.sources) add(source);
     for (const auto& destination : view.destinations) add(destination);
-    if (program_.runs.size() > step.first_run && continues(program_.runs.back(), first)) {
+    if (program_.runs.size() > step.first_run &&
+        continues(program_.runs.back(), program_.runs.back().elements * element_bytes_,
+                  program_.addresses, first)) {
       program_.runs.back().elements += elements;
       program_.addresses.resize(first);
     } else {
       program_.runs.push_back({elements, first});
     }
-  }
-
-  /// True if every address from `first` is where the run before it ends.
-  [[nodiscard]] bool continues(const Run& run, std::uint32_t first) const {
-    const std::size_t bytes = run.elements * element_bytes_;
-    for (std::size_t i = 0; first + i < program_.addresses.size(); ++i)
-      if (program_.addresses[first + i].offset !=
-          program_.addresses[run.first_address + i].offset + bytes)
-        return false;
-    return true;
   }
 
   const Plan& plan_;
