@@ -60,34 +60,30 @@ Stage::Memory GpuMemory::on_host(int rank, Placement placement, const CallShape&
 
 void GpuMemory::upload(int rank, Placement placement, const CallShape& shape,
                        std::size_t element_bytes) {
-  const auto host = on_host(rank, placement, shape, element_bytes);
-  const auto device = on_device(rank, placement, shape, element_bytes);
-  const auto copy = [&](std::byte* to, const std::byte* from, std::size_t elements) {
-    if (elements == 0) return;
-    cuda::check(
-        cudaMemcpyAsync(to, from, elements * element_bytes, cudaMemcpyHostToDevice, stream(rank)),
-        "cudaMemcpyAsync", this->device(rank));
-  };
-  copy(device.output, host.output, shape.output);
-  copy(device.input, host.input, shape.input);
+  copy_all(rank, on_host(rank, placement, shape, element_bytes),
+           on_device(rank, placement, shape, element_bytes), shape, element_bytes);
 }
 
 void GpuMemory::download(int rank, Placement placement, const CallShape& shape,
                          std::size_t element_bytes) {
-  const auto host = on_host(rank, placement, shape, element_bytes);
-  const auto device = on_device(rank, placement, shape, element_bytes);
-  const auto copy = [&](std::byte* to, const std::byte* from, std::size_t elements) {
+  copy_all(rank, on_device(rank, placement, shape, element_bytes),
+           on_host(rank, placement, shape, element_bytes), shape, element_bytes);
+}
+
+void GpuMemory::copy_all(int rank, const Stage::Memory& from, const Stage::Memory& to,
+                         const CallShape& shape, std::size_t element_bytes) {
+  const auto copy = [&](std::byte* target, const std::byte* source, std::size_t elements) {
     if (elements == 0) return;
     cuda::check(
-        cudaMemcpyAsync(to, from, elements * element_bytes, cudaMemcpyDeviceToHost, stream(rank)),
-        "cudaMemcpyAsync", this->device(rank));
+        cudaMemcpyAsync(target, source, elements * element_bytes, cudaMemcpyDefault, stream(rank)),
+        "cudaMemcpyAsync", device(rank));
   };
-  copy(host.output, device.output, shape.output);
-  copy(host.input, device.input, shape.input);
+  copy(to.output, from.output, shape.output);
+  copy(to.input, from.input, shape.input);
 }
 
 void GpuMemory::synchronise(int rank, Seconds limit) const {
-  await_device([&] { return cudaStreamQuery(stream(rank)); }, limit, rank, device(rank));
+  await_device(stream(rank), limit, rank, device(rank));
 }
 
 void GpuMemory::fill_with_ones(ElementType type, Seconds limit) {

@@ -44,6 +44,9 @@ class GpuMemory {
   [[nodiscard]] cudaEvent_t event(int rank, std::size_t number);
 
  private:
+  /// Enqueues the copy of a call's data from one memory to the other.
+  void copy_all(int rank, const Stage::Memory& from, const Stage::Memory& to,
+                const CallShape& shape, std::size_t element_bytes);
   struct Part {
     cuda::DeviceMemory input, output;
     PageBuffer host_input, host_output;

@@ -104,8 +104,7 @@ class GpuStage::TimedRank {
     cuda::check(cudaEventRecord(memory_.event(rank_, number), stream_), "cudaEventRecord", device_);
   }
   void await(std::size_t number) {
-    await_device([&] { return cudaEventQuery(memory_.event(rank_, number)); }, limit_, rank_,
-                 device_);
+    await_device(memory_.event(rank_, number), limit_, rank_, device_);
   }
 
   [[nodiscard]] double seconds_between(std::size_t from, std::size_t to) {

@@ -9,20 +9,19 @@
 #include "ringside/base/error.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/collectives/executors/cuda/runtime.hpp"
-#include "ringside/collectives/executors/host/waiting.hpp"
+#include "ringside/collectives/executors/cuda/waiting.hpp"
 
 namespace ringside::bench {
 
-/// Polls until `query()` (cudaEventQuery or cudaStreamQuery of something) is no longer "not ready":
-/// spins, then sleeps. Throws Error(timeout) after `limit`, Error(device).
-template <class Query>
-void await_device(const Query& query, Seconds limit, int rank, int device) {
+/// Returns when all before an event, or all in a stream, is complete. Throws Error(timeout) after
+/// `limit`, Error(device).
+template <class Handle>
+void await_device(Handle handle, Seconds limit, int rank, int device) {
   host::WaitPolicy policy;
   policy.limit = limit;
   const std::atomic<bool> never{false};
-  cudaError_t found = cudaErrorNotReady;
-  const auto over = [&] { return (found = query()) != cudaErrorNotReady; };
-  if (host::wait_until(over, policy, never) == host::WaitResult::timed_out)
+  const auto [result, found] = cuda::await_complete(handle, policy, never);
+  if (result == host::WaitResult::timed_out)
     throw Error(ErrorCode::timeout,
                 fmt::format("rank {}: device {} has not finished the calls after {}", rank, device,
                             format_duration(limit)))

@@ -11,9 +11,7 @@ namespace {
 
 const GpuModel v100 = {.name = "V100-SXM2", .compute_capability = 70, .nvlink_generation = 2};
 const GpuModel a100 = {.name = "A100-SXM4", .compute_capability = 80, .nvlink_generation = 3};
-const GpuModel h100 = {.name = "H100-SXM5", .compute_capability = 90, .nvlink_generation = 4};
 const Slot gen3_x16 = {.generation = 3, .width = 16};
-const Slot gen5_x16 = {.generation = 5, .width = 16};
 constexpr int gigabits_100 = 100'000;
 
 /// Cards behind one host bridge: every pair without NVLink is PHB.
@@ -76,21 +74,6 @@ Topology p4d() {
   return topology;
 }
 
-Topology p5() {
-  Topology topology;
-  Box box(topology);
-  std::vector<NodeId> numa;
-  for (int socket = 0; socket < 2; ++socket) {
-    numa.push_back(box.numa(socket));
-    for (int i = 0; i < 4; ++i) {
-      const NodeId chip = box.pcie_switch(box.bridge(numa.back()), gen5_x16);
-      box.gpu(chip, gen5_x16, h100);
-      for (int j = 0; j < 4; ++j) box.nic(chip, gen5_x16, gigabits_100);
-    }
-  }
-  box.sockets(numa);
-  box.nvlinks_to(box.nvswitch(), 18);
-  return topology;
-}
+Topology p5() { return h100_box(4, gigabits_100); }
 
 }  // namespace ringside::preset

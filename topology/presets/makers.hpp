@@ -28,6 +28,8 @@ namespace ringside::preset {
 [[nodiscard]] Topology dgx1v();
 [[nodiscard]] Topology dgx_a100();
 [[nodiscard]] Topology dgx_h100();
+/// Two sockets with four H100 each, every one on a switch of its own with its NICs.
+[[nodiscard]] Topology h100_box(int nics_per_gpu, int megabits_per_second);
 [[nodiscard]] Topology nvl72();
 [[nodiscard]] Topology fat_tree(int boxes);
 

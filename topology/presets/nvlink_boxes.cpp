@@ -80,7 +80,7 @@ Topology dgx_a100() {
   return topology;
 }
 
-Topology dgx_h100() {
+Topology h100_box(int nics_per_gpu, int megabits_per_second) {
   Topology topology;
   Box box(topology);
   std::vector<NodeId> numa;
@@ -89,13 +89,15 @@ Topology dgx_h100() {
     for (int i = 0; i < 4; ++i) {
       const NodeId chip = box.pcie_switch(box.bridge(numa.back()), gen5_x16);
       box.gpu(chip, gen5_x16, h100);
-      box.nic(chip, gen5_x16, gigabits_400);
+      for (int j = 0; j < nics_per_gpu; ++j) box.nic(chip, gen5_x16, megabits_per_second);
     }
   }
   box.sockets(numa);
   box.nvlinks_to(box.nvswitch(), 18);
   return topology;
 }
+
+Topology dgx_h100() { return h100_box(1, gigabits_400); }
 
 /// 18 trays of two Grace processors with two GPUs each; all GPUs on one NVLink fabric.
 Topology nvl72() {

@@ -27,6 +27,28 @@ void describe_processor(Topology& topology) {
   }
 }
 
+Topology on_two_switches(int gpus_each) {
+  Topology topology;
+  Box box(topology);
+  const NodeId host = box.bridge(box.numa(0));
+  for (int i = 0; i < 2; ++i) {
+    const NodeId chip = box.pcie_switch(host, gen4_x16);
+    for (int j = 0; j < gpus_each; ++j) box.gpu(chip, gen4_x16, card);
+  }
+  return topology;
+}
+
+/// The GPUs, by socket.
+void add_two_sockets(Box& box, int gpus_each) {
+  std::vector<NodeId> numa;
+  for (int i = 0; i < 2; ++i) {
+    numa.push_back(box.numa(i));
+    const NodeId host = box.bridge(numa.back());
+    for (int j = 0; j < gpus_each; ++j) box.gpu(host, gen4_x16, card);
+  }
+  box.sockets(numa, socket_link);
+}
+
 }  // namespace
 
 Topology four_on_one_root() {
@@ -46,31 +68,6 @@ Topology four_with_one_in_x4() {
   return topology;
 }
 
-Topology four_on_two_switches() {
-  Topology topology;
-  Box box(topology);
-  const NodeId host = box.bridge(box.numa(0));
-  for (int i = 0; i < 2; ++i) {
-    const NodeId chip = box.pcie_switch(host, gen4_x16);
-    for (int j = 0; j < 2; ++j) box.gpu(chip, gen4_x16, card);
-  }
-  return topology;
-}
-
-Topology four_on_two_sockets() {
-  Topology topology;
-  Box box(topology);
-  std::vector<NodeId> numa;
-  for (int i = 0; i < 2; ++i) {
-    numa.push_back(box.numa(i));
-    const NodeId host = box.bridge(numa.back());
-    for (int j = 0; j < 2; ++j) box.gpu(host, gen4_x16, card);
-  }
-  box.sockets(numa, socket_link);
-  describe_processor(topology);
-  return topology;
-}
-
 Topology four_in_nvlink_pairs() {
   Topology topology;
   Box box(topology);
@@ -81,27 +78,21 @@ Topology four_in_nvlink_pairs() {
   return topology;
 }
 
-Topology eight_on_two_switches() {
+Topology four_on_two_switches() { return on_two_switches(2); }
+Topology eight_on_two_switches() { return on_two_switches(4); }
+
+Topology four_on_two_sockets() {
   Topology topology;
   Box box(topology);
-  const NodeId host = box.bridge(box.numa(0));
-  for (int i = 0; i < 2; ++i) {
-    const NodeId chip = box.pcie_switch(host, gen4_x16);
-    for (int j = 0; j < 4; ++j) box.gpu(chip, gen4_x16, card);
-  }
+  add_two_sockets(box, 2);
+  describe_processor(topology);
   return topology;
 }
 
 Topology eight_on_two_sockets() {
   Topology topology;
   Box box(topology);
-  std::vector<NodeId> numa;
-  for (int i = 0; i < 2; ++i) {
-    numa.push_back(box.numa(i));
-    const NodeId host = box.bridge(numa.back());
-    for (int j = 0; j < 4; ++j) box.gpu(host, gen4_x16, card);
-  }
-  box.sockets(numa, socket_link);
+  add_two_sockets(box, 4);
   for (const NodeId gpu : box.gpus())
     for (const LinkId each : topology.links_from(gpu)) {
       topology.link(each).bandwidth = gen4_link;

@@ -6,22 +6,17 @@
 
 #include "ringside/base/options.hpp"
 #include "ringside/collectives/executors/cuda/graph.hpp"
-#include "ringside/collectives/executors/host/waiting.hpp"
+#include "ringside/collectives/executors/cuda/waiting.hpp"
 
 namespace ringside::cuda {
 namespace {
 
-/// The longest wait in the end for what may never end.
-constexpr Seconds patience{10};
-
 /// False if some stream has not come to its end in time.
 bool await_end(const std::vector<cudaStream_t>& streams) {
-  host::WaitPolicy policy;
-  policy.limit = std::min(patience, option<Seconds>("timeout"));
+  const host::WaitPolicy policy = short_patience();
   const std::atomic<bool> never{false};
   return std::all_of(streams.begin(), streams.end(), [&](cudaStream_t stream) {
-    const auto ended = [&] { return cudaStreamQuery(stream) != cudaErrorNotReady; };
-    return host::wait_until(ended, policy, never) == host::WaitResult::ready;
+    return await_complete(stream, policy, never).result == host::WaitResult::ready;
   });
 }
 

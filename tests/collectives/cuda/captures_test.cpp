@@ -11,6 +11,7 @@
 #include "ringside/collectives/communicator.hpp"
 #include "ringside/collectives/executors/cuda/runtime.hpp"
 #include "ringside/collectives/world.hpp"
+#include "ringside/tests/collectives/cuda/gpu_test.hpp"
 #include "ringside/tests/fakecuda/control.hpp"
 
 namespace ringside::tests {
@@ -22,16 +23,11 @@ using fakecuda::Control;
 constexpr int ranks = 3;
 constexpr std::size_t count = 1000;
 
-class Captures : public testing::Test {
+class Captures : public GpuTest {
  protected:
   void SetUp() override {
     if (!Control::present()) GTEST_SKIP() << "needs the test double";
-    Control::reset();
-  }
-  void TearDown() override {
-    if (!Control::present()) return;
-    for (const auto& report : Control::take_reports()) ADD_FAILURE() << report.text;
-    for (const auto& leak : Control::leaks()) ADD_FAILURE() << "left behind: " << leak;
+    GpuTest::SetUp();
   }
 };
 

@@ -8,6 +8,7 @@
 
 #include "ringside/collectives/communicator.hpp"
 #include "ringside/collectives/executors/cuda/runtime.hpp"
+#include "ringside/tests/collectives/cuda/gpu_test.hpp"
 #include "ringside/tests/collectives/host/tried_call.hpp"
 
 namespace ringside::tests {
@@ -17,7 +18,7 @@ class DeviceRank {
  public:
   /// For calls of up to `most_bytes` of memory a rank.
   explicit DeviceRank(std::size_t most_bytes)
-      : device_(current()),
+      : device_(current_device()),
         stream_(cuda::Stream::on(device_)),
         used_(stream_.get()),
         memory_(cuda::DeviceMemory::on(device_, most_bytes)) {
@@ -83,11 +84,6 @@ class DeviceRank {
   }
 
  private:
-  static int current() {
-    int device = 0;
-    cuda::check(cudaGetDevice(&device), "cudaGetDevice", 0);
-    return device;
-  }
   void copy(std::byte* to, const std::byte* from, std::size_t bytes) {
     cuda::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, used_), "cudaMemcpyAsync",
                 device_);

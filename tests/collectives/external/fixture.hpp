@@ -3,17 +3,14 @@
 /// end of each test nothing may be left over, misused or unordered.
 #pragma once
 
-#include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
-#include <cstddef>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "ringside/base/options.hpp"
-#include "ringside/collectives/executors/cuda/runtime.hpp"
 #include "ringside/collectives/world.hpp"
+#include "ringside/tests/collectives/cuda/gpu_test.hpp"
 #include "ringside/tests/fakecuda/control.hpp"
 #include "ringside/tests/fakenccl/control.hpp"
 
@@ -38,45 +35,13 @@ class NcclTest : public testing::Test {
     if (!fakecuda::Control::present()) return;
     EXPECT_EQ(fake.alive(), 0) << "communicators or operators of NCCL are left";
     for (const auto& misuse : fake.misuses()) ADD_FAILURE() << misuse;
-    for (const auto& leak : fakecuda::Control::leaks()) ADD_FAILURE() << "left: " << leak;
-    for (const auto& report : fakecuda::Control::take_reports()) ADD_FAILURE() << report.text;
+    expect_nothing_left();
   }
 
   fakenccl::Control& fake;
 
  private:
   ScopedOption library_;
-};
-
-/// Floats in the memory of the current device.
-class DeviceFloats {
- public:
-  explicit DeviceFloats(std::size_t count, float value = 0) : count_(count) {
-    int device = 0;
-    cuda::check(cudaGetDevice(&device), "cudaGetDevice", 0);
-    memory_ = cuda::DeviceMemory::on(device, count * sizeof(float));
-    set(std::vector<float>(count, value));
-  }
-  [[nodiscard]] float* data() const { return reinterpret_cast<float*>(memory_.data()); }
-  [[nodiscard]] std::size_t size() const { return count_; }
-  [[nodiscard]] std::span<float> span() const { return {data(), count_}; }
-  void set(const std::vector<float>& values) {
-    cuda::check(cudaMemcpy(data(), values.data(), count_ * sizeof(float), cudaMemcpyHostToDevice),
-                "cudaMemcpy", memory_.device());
-    // The copy is done when it returns, but for memory of the host that is not pinned that is said
-    // of the host's side only.
-    cuda::check(cudaDeviceSynchronize(), "cudaDeviceSynchronize", memory_.device());
-  }
-  [[nodiscard]] std::vector<float> get() const {
-    std::vector<float> values(count_);
-    cuda::check(cudaMemcpy(values.data(), data(), count_ * sizeof(float), cudaMemcpyDeviceToHost),
-                "cudaMemcpy", memory_.device());
-    return values;
-  }
-
- private:
-  std::size_t count_;
-  cuda::DeviceMemory memory_;
 };
 
 /// An all_reduce that must give the sum of 1 .. n.
