@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+#include "ringside/collectives/selector/predict.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+namespace ringside {
+namespace {
+
+constexpr double never = std::numeric_limits<double>::infinity();
+
+/// Of a resource with a single flow on it: it never has more to give.
+double best_capacity(const Resource& resource) {
+  return resource.capacity * (resource.efficiency.empty() ? 1 : resource.efficiency.front());
+}
+
+}  // namespace
+
+/// Finds the paths of ops.
+class MappedPlan::Finder {
+ public:
+  Finder(const Machine& machine, std::span<const int> gpus, const Plan& plan)
+      : machine_(machine), gpus_(gpus), plan_(plan) {}
+
+  int path_of(const Op& op, std::vector<Path>& paths) {
+    key_ = {op.rank, static_cast<int>(op.sources.size())};
+    for (const auto locations : {op.sources, op.destinations})
+      for (const Location& location : locations)
+        key_.push_back(location.rank * 2 + (at_host(location) ? 1 : 0));
+    const auto [found, added] = known_.try_emplace(key_, static_cast<int>(paths.size()));
+    if (added) paths.push_back(work_out(op));
+    return found->second;
+  }
+
+ private:
+  [[nodiscard]] bool at_host(const Location& location) const {
+    return location.buffer == Buffer::scratch &&
+           plan_.scratch(location.rank)[static_cast<std::size_t>(location.slot)].place ==
+               ScratchSlot::Place::host;
+  }
+  [[nodiscard]] Place place_of(const Location& location) const {
+    return {gpus_[static_cast<std::size_t>(location.rank)], at_host(location)};
+  }
+
+  [[nodiscard]] Path work_out(const Op& op) const {
+    const int gpu = gpus_[static_cast<std::size_t>(op.rank)];
+    const bool is_copy = op.sources.size() == 1 && op.destinations.size() == 1;
+    const Mover mover = is_copy ? machine_.mover() : Mover::kernel;
+    const Overheads& overheads = machine_.overheads();
+    Path path{.uses = {},
+              .overhead = mover == Mover::kernel ? overheads.op : overheads.copy_op};
+    std::map<ResourceId, double> weights;
+    double reads = 0, writes = 0;
+    const auto add = [&](const Way& way, double& latency) {
+      for (const Use& use : way.uses) weights[use.resource] += use.weight;
+      latency = std::max(latency, way.latency);
+    };
+    for (const Location& from : op.sources) add(machine_.read(place_of(from), gpu, mover), reads);
+    for (const Location& to : op.destinations) add(machine_.write(gpu, place_of(to), mover), writes);
+    path.latency = reads + writes;
+    for (const auto& [resource, weight] : weights) {
+      path.uses.push_back({resource, weight});
+      const auto& has = machine_.resources()[static_cast<std::size_t>(resource)];
+      path.seconds_per_byte = std::max(path.seconds_per_byte, weight / best_capacity(has));
+    }
+    return path;
+  }
+
+  const Machine& machine_;
+  std::span<const int> gpus_;
+  const Plan& plan_;
+  std::vector<int> key_;
+  std::map<std::vector<int>, int> known_;
+};
+
+/// The state of a pass over the ops.
+struct MappedPlan::Times {
+  Times(const MappedPlan& plan, int slices_wanted, int depth_wanted)
+      : slices(slices_wanted),
+        depth(depth_wanted),
+        streams(plan.streams_, 0),
+        written(plan.cells_ + (plan.cells_ - plan.user_cells_) * static_cast<std::size_t>(depth), 0),
+        read(written.size(), 0),
+        head(plan.paths_.size(), never),
+        tail(plan.paths_.size(), never),
+        bytes(plan.paths_.size(), 0) {}
+
+  /// Memory of the call's is new in each slice.
+  void begin_slice(std::size_t user_cells, double now) {
+    std::fill_n(written.begin(), user_cells, now);
+    std::fill_n(read.begin(), user_cells, now);
+  }
+  /// Bytes of a slice of consecutive chunks.
+  [[nodiscard]] double bytes_of(int chunk, int count, int slice) const {
+    if (size.block_elements == 0) return 0;
+    const auto parts = static_cast<std::size_t>(chunks_per_block);
+    std::size_t elements = 0;
+    for (int i = 0; i < count; ++i) {
+      const auto index = static_cast<std::size_t>(chunk + i) % parts;
+      const std::size_t length =
+          size.block_elements / parts + (index < size.block_elements % parts ? 1 : 0);
+      elements += part_of(length, static_cast<std::size_t>(slices), static_cast<std::size_t>(slice))
+                      .length;
+    }
+    return static_cast<double>(elements * size.element_bytes);
+  }
+
+  CallSize size;
+  int chunks_per_block = 1;
+  int slices, depth;
+  std::vector<double> streams;        // when each is free again
+  std::vector<double> written, read;  // by cell: when it was last
+  // By path: when its first transfer begins, what is left after its last, and what it moves.
+  std::vector<double> head, tail, bytes;
+};
+
+MappedPlan::MappedPlan(const Machine& machine, std::span<const int> gpus, const Plan& plan)
+    : machine_(&machine), chunks_per_block_(plan.shape().chunks_per_block) {
+  const Cells cells(plan);
+  cells_ = cells.size();
+  user_cells_ = cells.user_cells();
+  streams_ = static_cast<std::size_t>(plan.ranks() * plan.shape().lanes);
+  Finder finder(machine, gpus, plan);
+  ops_.reserve(plan.size());
+  for (std::size_t index = 0; index < plan.size(); ++index) {
+    const Op op = plan.op(index);
+    MappedOp mapped{.stream = op.rank * plan.shape().lanes + op.lane,
+                    .path = finder.path_of(op, paths_),
+                    .chunk = op.chunk(),
+                    .count = op.count,
+                    .first_cell = static_cast<std::uint32_t>(cell_list_.size())};
+    const auto add = [&](std::span<const Location> locations) {
+      for (const Location& location : locations)
+        for (int offset = 0; offset < op.count; ++offset)
+          cell_list_.push_back(static_cast<std::uint32_t>(cells.at(location, offset)));
+      return static_cast<std::uint32_t>(locations.size() * static_cast<std::size_t>(op.count));
+    };
+    mapped.sources = add(op.sources);
+    mapped.destinations = add(op.destinations);
+    ops_.push_back(mapped);
+  }
+  add_loads();
+}
+
+/// What holds for any size and slicing: the passes of a call without bytes.
+void MappedPlan::add_loads() {
+  Times times(*this, 1, 1);
+  steps_ = pass(times, 0);
+  pass_back(times);
+  std::vector<double> shares(paths_.size(), 0);
+  for (const MappedOp& op : ops_) shares[static_cast<std::size_t>(op.path)] += op.count;
+  std::map<ResourceId, Load> loads;
+  for (std::size_t path = 0; path < paths_.size(); ++path)
+    for (const Use& use : paths_[path].uses) {
+      Load& load = loads.try_emplace(use.resource, Load{use.resource, 0, never, never}).first->second;
+      const auto& has = machine_->resources()[static_cast<std::size_t>(use.resource)];
+      load.seconds_per_share += shares[path] * use.weight / best_capacity(has);
+      load.head = std::min(load.head, times.head[path]);
+      load.tail = std::min(load.tail, times.tail[path]);
+    }
+  for (const auto& [resource, load] : loads) loads_.push_back(load);
+}
+
+/// Runs a slice of all ops, each as soon as those before it allow. Returns the end of the last.
+double MappedPlan::pass(Times& times, int slice) const {
+  const double begin = machine_->overheads().call;
+  if (slice == 0)
+    for (auto* list : {&times.streams, &times.written, &times.read})
+      std::fill(list->begin(), list->end(), begin);
+  times.begin_slice(user_cells_, begin);
+  // Scratch cells have `depth` places, which slices take in turn.
+  const std::size_t shift =
+      (cells_ - user_cells_) * static_cast<std::size_t>(slice % times.depth);
+  const auto place = [&](std::uint32_t cell) { return cell < user_cells_ ? cell : cell + shift; };
+  double last = begin;
+  for (const MappedOp& op : ops_) {
+    const Path& path = paths_[static_cast<std::size_t>(op.path)];
+    const std::uint32_t* const from = cell_list_.data() + op.first_cell;
+    const std::uint32_t* const to = from + op.sources;
+    const std::uint32_t* const end = to + op.destinations;
+    double ready = times.streams[static_cast<std::size_t>(op.stream)];
+    for (const auto* cell = from; cell != to; ++cell)
+      ready = std::max(ready, times.written[place(*cell)]);
+    for (const auto* cell = to; cell != end; ++cell)
+      ready = std::max({ready, times.written[place(*cell)], times.read[place(*cell)]});
+    const double bytes = times.bytes_of(op.chunk, op.count, slice);
+    const double start = ready + path.overhead + path.latency;
+    const double done = start + bytes * path.seconds_per_byte;
+    auto& head = times.head[static_cast<std::size_t>(op.path)];
+    head = std::min(head, start);
+    times.bytes[static_cast<std::size_t>(op.path)] += bytes;
+    times.streams[static_cast<std::size_t>(op.stream)] = done;
+    for (const auto* cell = from; cell != to; ++cell)
+      times.read[place(*cell)] = std::max(times.read[place(*cell)], done);
+    for (const auto* cell = to; cell != end; ++cell) times.written[place(*cell)] = done;
+    last = std::max(last, done);
+  }
+  return last;
+}
+
+/// What is left after each op of the last slice: the same pass from the end on.
+void MappedPlan::pass_back(Times& times) const {
+  for (auto* list : {&times.streams, &times.written, &times.read})
+    std::fill(list->begin(), list->end(), 0);
+  for (auto op = ops_.rbegin(); op != ops_.rend(); ++op) {
+    const Path& path = paths_[static_cast<std::size_t>(op->path)];
+    const std::uint32_t* const from = cell_list_.data() + op->first_cell;
+    const std::uint32_t* const to = from + op->sources;
+    const std::uint32_t* const end = to + op->destinations;
+    double left = times.streams[static_cast<std::size_t>(op->stream)];
+    for (const auto* cell = from; cell != to; ++cell) left = std::max(left, times.written[*cell]);
+    for (const auto* cell = to; cell != end; ++cell)
+      left = std::max({left, times.written[*cell], times.read[*cell]});
+    auto& tail = times.tail[static_cast<std::size_t>(op->path)];
+    tail = std::min(tail, left);
+    const double whole = left + path.overhead + path.latency +
+                         times.bytes_of(op->chunk, op->count, times.slices - 1) *
+                             path.seconds_per_byte;
+    times.streams[static_cast<std::size_t>(op->stream)] = whole;
+    for (const auto* cell = from; cell != to; ++cell)
+      times.read[*cell] = std::max(times.read[*cell], whole);
+    for (const auto* cell = to; cell != end; ++cell) times.written[*cell] = whole;
+  }
+}
+
+LowerLimit MappedPlan::for_any_slices(const CallSize& size) const {
+  // With fewer elements than chunks some ops have nothing to do.
+  const auto parts = static_cast<std::size_t>(chunks_per_block_);
+  const std::size_t share = size.block_elements / parts;
+  if (share == 0) return {};
+  LowerLimit limit{steps_, std::nullopt};
+  const auto bytes = static_cast<double>(share * size.element_bytes);
+  for (const Load& load : loads_) {
+    const double seconds = load.head + bytes * load.seconds_per_share + load.tail;
+    if (seconds > limit.seconds) limit = {seconds, load.resource};
+  }
+  return limit;
+}
+
+LowerLimit MappedPlan::for_slices(const CallSize& size, int slices, int depth) const {
+  Times times(*this, slices, depth);
+  times.size = size;
+  times.chunks_per_block = chunks_per_block_;
+  double last = 0;
+  for (int slice = 0; slice < slices; ++slice) last = std::max(last, pass(times, slice));
+  pass_back(times);
+  LowerLimit limit = limit_by_load(times);
+  if (last >= limit.seconds) limit = {last, std::nullopt};
+  return limit;
+}
+
+LowerLimit MappedPlan::limit_by_load(const Times& times) const {
+  std::vector<Load> loads;  // by resource
+  loads.resize(machine_->resources().size(), Load{0, 0, never, never});
+  for (std::size_t path = 0; path < paths_.size(); ++path) {
+    if (times.bytes[path] <= 0) continue;
+    for (const Use& use : paths_[path].uses) {
+      Load& load = loads[static_cast<std::size_t>(use.resource)];
+      load.seconds_per_share += times.bytes[path] * use.weight;
+      load.head = std::min(load.head, times.head[path]);
+      load.tail = std::min(load.tail, times.tail[path]);
+    }
+  }
+  LowerLimit limit;
+  for (std::size_t resource = 0; resource < loads.size(); ++resource) {
+    const Load& load = loads[resource];
+    if (load.seconds_per_share <= 0) continue;
+    const double seconds =
+        load.head + load.seconds_per_share / best_capacity(machine_->resources()[resource]) +
+        load.tail;
+    if (seconds > limit.seconds) limit = {seconds, static_cast<ResourceId>(resource)};
+  }
+  return limit;
+}
+
+}  // namespace ringside
