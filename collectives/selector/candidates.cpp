@@ -95,8 +95,7 @@ void list_equal_groups(const Order& left, std::size_t size, Groups& begun,
   do {
     std::vector<int> group = {left.front()};
     Order rest;
-    for (std::size_t i = 1; i < left.size(); ++i)
-      (chosen[i - 1] ? group : rest).push_back(left[i]);
+    for (std::size_t i = 1; i < left.size(); ++i) (chosen[i - 1] ? group : rest).push_back(left[i]);
     begun.push_back(std::move(group));
     list_equal_groups(rest, size, begun, found);
     begun.pop_back();
@@ -132,8 +131,7 @@ std::optional<Groups> within(const Groups& groups, const Groups& outer) {
     if (common && *common != here) return std::nullopt;
     common = std::move(here);
   }
-  if (!common || common->size() <= 1 || common->size() == outer.front().size())
-    return std::nullopt;
+  if (!common || common->size() <= 1 || common->size() == outer.front().size()) return std::nullopt;
   return common;
 }
 
@@ -256,7 +254,8 @@ class Lister {
       std::vector<Order> rings;
       for (const auto& group : groups) {
         rings.emplace_back();
-        for (const int place : order) rings.back().push_back(group[static_cast<std::size_t>(place)]);
+        for (const int place : order)
+          rings.back().push_back(group[static_cast<std::size_t>(place)]);
       }
       all.push_back(order);
       costs.push_back(costs_.of_rings(rings));

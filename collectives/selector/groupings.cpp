@@ -94,8 +94,7 @@ Groups cliques(const Fabric& fabric, int ranks, int at_least) {
     std::vector<int> group = {first};
     for (int rank = first + 1; rank < ranks; ++rank)
       if (!taken[static_cast<std::size_t>(rank)] &&
-          std::all_of(group.begin(), group.end(),
-                      [&](int member) { return linked(member, rank); }))
+          std::all_of(group.begin(), group.end(), [&](int member) { return linked(member, rank); }))
         group.push_back(rank);
     for (const int member : group) taken[static_cast<std::size_t>(member)] = true;
     groups.push_back(std::move(group));

@@ -25,7 +25,8 @@ OrderCosts::OrderCosts(const Machine& machine, std::span<const int> gpus) : rank
 /// Adds steps up.
 class OrderCosts::Sum {
  public:
-  explicit Sum(const OrderCosts& costs) : costs_(costs), loads_(costs.seconds_per_byte_.size(), 0) {}
+  explicit Sum(const OrderCosts& costs)
+      : costs_(costs), loads_(costs.seconds_per_byte_.size(), 0) {}
 
   void add(int from, int to) {
     const Step& step = costs_.step(from, to);
@@ -66,9 +67,8 @@ std::vector<std::size_t> best_orders(std::span<const OrderCost> costs, std::size
   std::iota(by_load.begin(), by_load.end(), 0);
   auto by_delay = by_load;
   const auto sort_by = [&](std::vector<std::size_t>& list, auto key) {
-    std::stable_sort(list.begin(), list.end(), [&](std::size_t a, std::size_t b) {
-      return key(costs[a]) < key(costs[b]);
-    });
+    std::stable_sort(list.begin(), list.end(),
+                     [&](std::size_t a, std::size_t b) { return key(costs[a]) < key(costs[b]); });
     list.resize(std::min(list.size(), most));
   };
   sort_by(by_load, [](const OrderCost& c) { return std::tuple(c.load, c.delay, c.time); });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/// Orders of the ranks for algorithms that go round a ring or along a chain: which are worth a plan.
+/// Orders of the ranks for algorithms that go round a ring or along a chain: which are worth a
+/// plan.
 #pragma once
 
 #include <span>

@@ -48,8 +48,7 @@ class MappedPlan::Finder {
     const bool is_copy = op.sources.size() == 1 && op.destinations.size() == 1;
     const Mover mover = is_copy ? machine_.mover() : Mover::kernel;
     const Overheads& overheads = machine_.overheads();
-    Path path{.uses = {},
-              .overhead = mover == Mover::kernel ? overheads.op : overheads.copy_op};
+    Path path{.uses = {}, .overhead = mover == Mover::kernel ? overheads.op : overheads.copy_op};
     std::map<ResourceId, double> weights;
     double reads = 0, writes = 0;
     const auto add = [&](const Way& way, double& latency) {
@@ -57,7 +56,8 @@ class MappedPlan::Finder {
       latency = std::max(latency, way.latency);
     };
     for (const Location& from : op.sources) add(machine_.read(place_of(from), gpu, mover), reads);
-    for (const Location& to : op.destinations) add(machine_.write(gpu, place_of(to), mover), writes);
+    for (const Location& to : op.destinations)
+      add(machine_.write(gpu, place_of(to), mover), writes);
     path.latency = reads + writes;
     for (const auto& [resource, weight] : weights) {
       path.uses.push_back({resource, weight});
@@ -80,7 +80,8 @@ struct MappedPlan::Times {
       : slices(slices_wanted),
         depth(depth_wanted),
         streams(plan.streams_, 0),
-        written(plan.cells_ + (plan.cells_ - plan.user_cells_) * static_cast<std::size_t>(depth), 0),
+        written(plan.cells_ + (plan.cells_ - plan.user_cells_) * static_cast<std::size_t>(depth),
+                0),
         read(written.size(), 0),
         head(plan.paths_.size(), never),
         tail(plan.paths_.size(), never),
@@ -91,24 +92,33 @@ struct MappedPlan::Times {
     std::fill_n(written.begin(), user_cells, now);
     std::fill_n(read.begin(), user_cells, now);
   }
-  /// Bytes of a slice of consecutive chunks.
-  [[nodiscard]] double bytes_of(int chunk, int count, int slice) const {
-    if (size.block_elements == 0) return 0;
-    const auto parts = static_cast<std::size_t>(chunks_per_block);
-    std::size_t elements = 0;
-    for (int i = 0; i < count; ++i) {
-      const auto index = static_cast<std::size_t>(chunk + i) % parts;
-      const std::size_t length =
-          size.block_elements / parts + (index < size.block_elements % parts ? 1 : 0);
-      elements += part_of(length, static_cast<std::size_t>(slices), static_cast<std::size_t>(slice))
-                      .length;
-    }
-    return static_cast<double>(elements * size.element_bytes);
+  /// How long chunks are in this slice: those of a block before number `longer` have an element
+  /// more.
+  void cut(const CallSize& size, int chunks_per_block, int slice) {
+    parts = static_cast<std::size_t>(chunks_per_block);
+    longer = size.block_elements % parts;
+    const std::size_t length = size.block_elements / parts;
+    const auto bytes_in = [&](std::size_t elements) {
+      return static_cast<double>(
+          part_of(elements, static_cast<std::size_t>(slices), static_cast<std::size_t>(slice))
+              .length *
+          size.element_bytes);
+    };
+    short_bytes = bytes_in(length);
+    long_bytes = bytes_in(length + 1);
+  }
+  /// Bytes of consecutive chunks.
+  [[nodiscard]] double bytes_of(int chunk, int count) const {
+    if (longer == 0) return count * short_bytes;
+    double sum = 0;
+    for (int i = 0; i < count; ++i)
+      sum += static_cast<std::size_t>(chunk + i) % parts < longer ? long_bytes : short_bytes;
+    return sum;
   }
 
-  CallSize size;
-  int chunks_per_block = 1;
   int slices, depth;
+  std::size_t parts = 1, longer = 0;
+  double short_bytes = 0, long_bytes = 0;
   std::vector<double> streams;        // when each is free again
   std::vector<double> written, read;  // by cell: when it was last
   // By path: when its first transfer begins, what is left after its last, and what it moves.
@@ -153,7 +163,8 @@ void MappedPlan::add_loads() {
   std::map<ResourceId, Load> loads;
   for (std::size_t path = 0; path < paths_.size(); ++path)
     for (const Use& use : paths_[path].uses) {
-      Load& load = loads.try_emplace(use.resource, Load{use.resource, 0, never, never}).first->second;
+      Load& load =
+          loads.try_emplace(use.resource, Load{use.resource, 0, never, never}).first->second;
       const auto& has = machine_->resources()[static_cast<std::size_t>(use.resource)];
       load.seconds_per_share += shares[path] * use.weight / best_capacity(has);
       load.head = std::min(load.head, times.head[path]);
@@ -170,8 +181,7 @@ double MappedPlan::pass(Times& times, int slice) const {
       std::fill(list->begin(), list->end(), begin);
   times.begin_slice(user_cells_, begin);
   // Scratch cells have `depth` places, which slices take in turn.
-  const std::size_t shift =
-      (cells_ - user_cells_) * static_cast<std::size_t>(slice % times.depth);
+  const std::size_t shift = (cells_ - user_cells_) * static_cast<std::size_t>(slice % times.depth);
   const auto place = [&](std::uint32_t cell) { return cell < user_cells_ ? cell : cell + shift; };
   double last = begin;
   for (const MappedOp& op : ops_) {
@@ -184,7 +194,7 @@ double MappedPlan::pass(Times& times, int slice) const {
       ready = std::max(ready, times.written[place(*cell)]);
     for (const auto* cell = to; cell != end; ++cell)
       ready = std::max({ready, times.written[place(*cell)], times.read[place(*cell)]});
-    const double bytes = times.bytes_of(op.chunk, op.count, slice);
+    const double bytes = times.bytes_of(op.chunk, op.count);
     const double start = ready + path.overhead + path.latency;
     const double done = start + bytes * path.seconds_per_byte;
     auto& head = times.head[static_cast<std::size_t>(op.path)];
@@ -215,8 +225,7 @@ void MappedPlan::pass_back(Times& times) const {
     auto& tail = times.tail[static_cast<std::size_t>(op->path)];
     tail = std::min(tail, left);
     const double whole = left + path.overhead + path.latency +
-                         times.bytes_of(op->chunk, op->count, times.slices - 1) *
-                             path.seconds_per_byte;
+                         times.bytes_of(op->chunk, op->count) * path.seconds_per_byte;
     times.streams[static_cast<std::size_t>(op->stream)] = whole;
     for (const auto* cell = from; cell != to; ++cell)
       times.read[*cell] = std::max(times.read[*cell], whole);
@@ -240,10 +249,11 @@ LowerLimit MappedPlan::for_any_slices(const CallSize& size) const {
 
 LowerLimit MappedPlan::for_slices(const CallSize& size, int slices, int depth) const {
   Times times(*this, slices, depth);
-  times.size = size;
-  times.chunks_per_block = chunks_per_block_;
   double last = 0;
-  for (int slice = 0; slice < slices; ++slice) last = std::max(last, pass(times, slice));
+  for (int slice = 0; slice < slices; ++slice) {
+    times.cut(size, chunks_per_block_, slice);
+    last = std::max(last, pass(times, slice));
+  }
   pass_back(times);
   LowerLimit limit = limit_by_load(times);
   if (last >= limit.seconds) limit = {last, std::nullopt};
@@ -266,9 +276,9 @@ LowerLimit MappedPlan::limit_by_load(const Times& times) const {
   for (std::size_t resource = 0; resource < loads.size(); ++resource) {
     const Load& load = loads[resource];
     if (load.seconds_per_share <= 0) continue;
-    const double seconds =
-        load.head + load.seconds_per_share / best_capacity(machine_->resources()[resource]) +
-        load.tail;
+    const double seconds = load.head +
+                           load.seconds_per_share / best_capacity(machine_->resources()[resource]) +
+                           load.tail;
     if (seconds > limit.seconds) limit = {seconds, static_cast<ResourceId>(resource)};
   }
   return limit;

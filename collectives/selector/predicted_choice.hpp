@@ -15,7 +15,8 @@
 #include <vector>
 
 #include "ringside/collectives/request.hpp"
-#include "ringside/collectives/selector/tuning.hpp"
+#include "ringside/collectives/selector/candidates.hpp"
+#include "ringside/collectives/selector/choice.hpp"
 #include "ringside/topology/bounds/bounds.hpp"
 #include "ringside/topology/model/machine.hpp"
 
@@ -41,11 +42,10 @@ struct Rejected {
 
 struct PredictedChoice {
   std::string spec;
-  double seconds = 0;     ///< simulated; of a measured choice the time measured, if there is one
+  double seconds = 0;     ///< simulated, also where a measurement decided
   bool measured = false;  ///< a row of the tuning table decided
   std::string why;        ///< one line
-  /// What limited it for the longest part of its critical path: a resource's name, or what was
-  /// waited for ("issuing ops"). Empty for a measured choice.
+  /// What most of its critical path is spent on: a resource's name, or "issuing ops" or "latency".
   std::string limit;
   double limit_share = 0;  ///< of its time, 0 to 1
   Bound bound;             ///< the greatest that holds for any plan
@@ -63,8 +63,9 @@ class Predictor {
   struct Settings {
     /// Plans that can be at most so much faster than the best so far are not simulated.
     double tolerance = 0.02;
-    /// All candidates are simulated, also such as hardly fit the machine: to judge the others by.
-    bool exhaustive = false;
+    Breadth breadth = Breadth::fitting;
+    bool exhaustive = false;  ///< everything is simulated
+    bool others = true;       ///< tells of those that were not taken, which takes longer
   };
 
   /// `gpus`: of each rank, index in Topology::gpus(); empty: rank i on GPU i. The machine must
@@ -75,12 +76,13 @@ class Predictor {
   ~Predictor();
 
   /// The same answer for the same machine, question and table, and for both placements where ranks
-  /// may differ in theirs (chooses_by_placement). A row of `measured` for this backend, collective
-  /// and number of ranks comes first. Throws Error(unsupported) for barrier, which needs none;
-  /// Error(invalid_argument) for a request that is not of as many ranks as there are GPUs.
+  /// may differ in theirs (chooses_by_placement). Rows of `measured` for `setting`'s backend,
+  /// this collective and as many ranks come first. Throws Error(unsupported) for barrier, which
+  /// needs none; Error(invalid_argument) for a request that is not of as many ranks as there are
+  /// GPUs.
   [[nodiscard]] PredictedChoice choose(const Question& question,
                                        const TuningTable* measured = nullptr,
-                                       const std::string& backend = "cuda");
+                                       const ChoiceSetting& setting = {"cuda", 1});
 
   /// The simulated time of one spec, in seconds.
   [[nodiscard]] double predict(const Question& question, const std::string& spec);

@@ -61,8 +61,7 @@ Symmetry::Symmetry(const Machine& machine, std::span<const int> gpus)
       const int other = gpus[static_cast<std::size_t>(b)];
       std::vector<double> looks = {executing == other ? 1.0 : 0.0,
                                    machine.peer_access(executing, other) ? 1.0 : 0.0};
-      for (const auto& [kind, way] :
-           ways_between(machine, executing, other, through_host).ways) {
+      for (const auto& [kind, way] : ways_between(machine, executing, other, through_host).ways) {
         std::vector<std::pair<double, double>> uses;
         for (const Use& use : way->uses) {
           uses.emplace_back(kind_of(use.resource), use.weight);
@@ -159,9 +158,9 @@ void Symmetry::list(Listing& listing, bool whole) const {
   for (int rank = 0; rank < ranks_; ++rank) {
     if (std::find(listing.begun.begin(), listing.begun.end(), rank) != listing.begun.end())
       continue;
-    const bool known =
-        !whole && std::any_of(kinds.begin(), kinds.end(),
-                              [&](int kind) { return alike(listing.begun, kind, rank); });
+    const bool known = !whole && std::any_of(kinds.begin(), kinds.end(), [&](int kind) {
+      return alike(listing.begun, kind, rank);
+    });
     merged |= known;
     if (!known) kinds.push_back(rank);
   }
