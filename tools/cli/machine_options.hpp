@@ -14,7 +14,7 @@ namespace ringside::cli {
 struct MachineArguments {
   std::vector<std::string> topology;  ///< presets, files, - for standard input
   bool live = false;
-  std::string model;                 ///< a class of machines by name, or a file; empty: by its signs
+  std::string model;  ///< a class of machines by name, or a file; empty: by its signs
   std::vector<std::string> figures;  ///< NAME=VALUE, of the link model
   std::vector<std::string> what_if;  ///< words, see topology/model/what_if.hpp
 };
@@ -26,7 +26,7 @@ void add_machine_options(CLI::App& command, MachineArguments& arguments);
 
 /// What the options name.
 struct ChosenMachine {
-  std::string name;                  ///< of the preset, or what the topology calls itself
+  std::string name;  ///< of the preset, or what the topology calls itself
   Machine machine;
   std::string model_why;             ///< the signs by which the link model was chosen
   std::vector<std::string> changes;  ///< what differs from the machine as it is, one line each
