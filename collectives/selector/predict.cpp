@@ -76,21 +76,36 @@ class MappedPlan::Finder {
 
 /// The state of a pass over the ops.
 struct MappedPlan::Times {
+  /// When an op that touched a cell ended, and in which stream it was.
+  struct Touch {
+    double end = 0;
+    int stream = -1;
+
+    /// When an op of `by` sees that: of another stream it is waited for.
+    [[nodiscard]] double seen_by(int by, double wait) const {
+      return stream == by || stream < 0 ? end : end + wait;
+    }
+  };
+
   Times(const MappedPlan& plan, int slices_wanted, int depth_wanted)
       : slices(slices_wanted),
         depth(depth_wanted),
         streams(plan.streams_, 0),
-        written(plan.cells_ + (plan.cells_ - plan.user_cells_) * static_cast<std::size_t>(depth),
-                0),
-        read(written.size(), 0),
+        written(plan.cells_ + (plan.cells_ - plan.user_cells_) * static_cast<std::size_t>(depth)),
+        read(written.size()),
         head(plan.paths_.size(), never),
         tail(plan.paths_.size(), never),
         bytes(plan.paths_.size(), 0) {}
 
+  void begin(double now) {
+    std::fill(streams.begin(), streams.end(), now);
+    std::fill(written.begin(), written.end(), Touch{now});
+    std::fill(read.begin(), read.end(), Touch{now});
+  }
   /// Memory of the call's is new in each slice.
   void begin_slice(std::size_t user_cells, double now) {
-    std::fill_n(written.begin(), user_cells, now);
-    std::fill_n(read.begin(), user_cells, now);
+    std::fill_n(written.begin(), user_cells, Touch{now});
+    std::fill_n(read.begin(), user_cells, Touch{now});
   }
   /// How long chunks are in this slice: those of a block before number `longer` have an element
   /// more.
@@ -119,8 +134,9 @@ struct MappedPlan::Times {
   int slices, depth;
   std::size_t parts = 1, longer = 0;
   double short_bytes = 0, long_bytes = 0;
-  std::vector<double> streams;        // when each is free again
-  std::vector<double> written, read;  // by cell: when it was last
+  bool without_bytes = false;        // ops take what they take beside moving bytes
+  std::vector<double> streams;       // when each is free again
+  std::vector<Touch> written, read;  // by cell: who did so last
   // By path: when its first transfer begins, what is left after its last, and what it moves.
   std::vector<double> head, tail, bytes;
 };
@@ -156,6 +172,7 @@ MappedPlan::MappedPlan(const Machine& machine, std::span<const int> gpus, const 
 /// What holds for any size and slicing: the passes of a call without bytes.
 void MappedPlan::add_loads() {
   Times times(*this, 1, 1);
+  times.without_bytes = true;
   steps_ = pass(times, 0);
   pass_back(times);
   std::vector<double> shares(paths_.size(), 0);
@@ -175,35 +192,26 @@ void MappedPlan::add_loads() {
 
 /// Runs a slice of all ops, each as soon as those before it allow. Returns the end of the last.
 double MappedPlan::pass(Times& times, int slice) const {
-  const double begin = machine_->overheads().call;
-  if (slice == 0)
-    for (auto* list : {&times.streams, &times.written, &times.read})
-      std::fill(list->begin(), list->end(), begin);
-  times.begin_slice(user_cells_, begin);
+  const Overheads& overheads = machine_->overheads();
+  if (slice == 0) times.begin(overheads.call);
+  times.begin_slice(user_cells_, overheads.call);
   // Scratch cells have `depth` places, which slices take in turn.
   const std::size_t shift = (cells_ - user_cells_) * static_cast<std::size_t>(slice % times.depth);
   const auto place = [&](std::uint32_t cell) { return cell < user_cells_ ? cell : cell + shift; };
-  double last = begin;
+  double last = overheads.call;
   for (const MappedOp& op : ops_) {
-    const Path& path = paths_[static_cast<std::size_t>(op.path)];
-    const std::uint32_t* const from = cell_list_.data() + op.first_cell;
-    const std::uint32_t* const to = from + op.sources;
-    const std::uint32_t* const end = to + op.destinations;
-    double ready = times.streams[static_cast<std::size_t>(op.stream)];
-    for (const auto* cell = from; cell != to; ++cell)
-      ready = std::max(ready, times.written[place(*cell)]);
-    for (const auto* cell = to; cell != end; ++cell)
-      ready = std::max({ready, times.written[place(*cell)], times.read[place(*cell)]});
     const double bytes = times.bytes_of(op.chunk, op.count);
-    const double start = ready + path.overhead + path.latency;
-    const double done = start + bytes * path.seconds_per_byte;
-    auto& head = times.head[static_cast<std::size_t>(op.path)];
-    head = std::min(head, start);
-    times.bytes[static_cast<std::size_t>(op.path)] += bytes;
-    times.streams[static_cast<std::size_t>(op.stream)] = done;
-    for (const auto* cell = from; cell != to; ++cell)
-      times.read[place(*cell)] = std::max(times.read[place(*cell)], done);
-    for (const auto* cell = to; cell != end; ++cell) times.written[place(*cell)] = done;
+    const auto path = static_cast<std::size_t>(op.path);
+    double& stream = times.streams[static_cast<std::size_t>(op.stream)];
+    double done = ready(times, op, place, overheads.wait, stream);
+    if (bytes > 0 || times.without_bytes) {
+      done += paths_[path].overhead + paths_[path].latency;
+      times.head[path] = std::min(times.head[path], done);
+      times.bytes[path] += bytes;
+      done += bytes * paths_[path].seconds_per_byte;
+    }
+    stream = done;
+    touch(times, op, place, done);
     last = std::max(last, done);
   }
   return last;
@@ -211,26 +219,49 @@ double MappedPlan::pass(Times& times, int slice) const {
 
 /// What is left after each op of the last slice: the same pass from the end on.
 void MappedPlan::pass_back(Times& times) const {
-  for (auto* list : {&times.streams, &times.written, &times.read})
-    std::fill(list->begin(), list->end(), 0);
+  const auto place = [](std::uint32_t cell) { return cell; };
+  times.begin(0);
   for (auto op = ops_.rbegin(); op != ops_.rend(); ++op) {
-    const Path& path = paths_[static_cast<std::size_t>(op->path)];
-    const std::uint32_t* const from = cell_list_.data() + op->first_cell;
-    const std::uint32_t* const to = from + op->sources;
-    const std::uint32_t* const end = to + op->destinations;
-    double left = times.streams[static_cast<std::size_t>(op->stream)];
-    for (const auto* cell = from; cell != to; ++cell) left = std::max(left, times.written[*cell]);
-    for (const auto* cell = to; cell != end; ++cell)
-      left = std::max({left, times.written[*cell], times.read[*cell]});
-    auto& tail = times.tail[static_cast<std::size_t>(op->path)];
-    tail = std::min(tail, left);
-    const double whole = left + path.overhead + path.latency +
-                         times.bytes_of(op->chunk, op->count) * path.seconds_per_byte;
-    times.streams[static_cast<std::size_t>(op->stream)] = whole;
-    for (const auto* cell = from; cell != to; ++cell)
-      times.read[*cell] = std::max(times.read[*cell], whole);
-    for (const auto* cell = to; cell != end; ++cell) times.written[*cell] = whole;
+    const double bytes = times.bytes_of(op->chunk, op->count);
+    const auto path = static_cast<std::size_t>(op->path);
+    double& stream = times.streams[static_cast<std::size_t>(op->stream)];
+    double left = ready(times, *op, place, machine_->overheads().wait, stream);
+    if (bytes > 0 || times.without_bytes) {
+      times.tail[path] = std::min(times.tail[path], left);
+      left += paths_[path].overhead + paths_[path].latency + bytes * paths_[path].seconds_per_byte;
+    }
+    stream = left;
+    touch(times, *op, place, left);
   }
+}
+
+/// When what an op conflicts with has ended, as its stream sees it.
+template <class Place>
+double MappedPlan::ready(const Times& times, const MappedOp& op, const Place& place, double wait,
+                         double stream_end) const {
+  const std::uint32_t* const from = cell_list_.data() + op.first_cell;
+  const std::uint32_t* const to = from + op.sources;
+  const std::uint32_t* const end = to + op.destinations;
+  double when = stream_end;
+  for (const auto* cell = from; cell != end; ++cell)
+    when = std::max(when, times.written[place(*cell)].seen_by(op.stream, wait));
+  for (const auto* cell = to; cell != end; ++cell)
+    when = std::max(when, times.read[place(*cell)].seen_by(op.stream, wait));
+  return when;
+}
+
+template <class Place>
+void MappedPlan::touch(Times& times, const MappedOp& op, const Place& place, double when) const {
+  const std::uint32_t* const from = cell_list_.data() + op.first_cell;
+  const std::uint32_t* const to = from + op.sources;
+  const std::uint32_t* const end = to + op.destinations;
+  for (const auto* cell = from; cell != to; ++cell) {
+    auto& read = times.read[place(*cell)];
+    // Of several readers the last; where that is the asking stream's own, others are forgotten,
+    // which leaves a limit a limit.
+    if (when > read.end) read = {when, op.stream};
+  }
+  for (const auto* cell = to; cell != end; ++cell) times.written[place(*cell)] = {when, op.stream};
 }
 
 LowerLimit MappedPlan::for_any_slices(const CallSize& size) const {

@@ -4,9 +4,8 @@
 /// Two things take time whatever happens. Ops that wait for each other take their overheads,
 /// latencies and transfers one after another, each transfer as fast as its way is alone. And what
 /// goes through a resource takes its bytes over its capacity, after the ops before the first on it
-/// and before the ops behind the last. Both ignore only that flows share, which lengthens them, and
-/// what it costs to wait for other streams; so the greater of the two is a lower limit of the
-/// simulated time.
+/// and before the ops behind the last. Both ignore only that flows share, which lengthens them; so
+/// the greater of the two is a lower limit of the simulated time.
 #pragma once
 
 #include <cstddef>
@@ -70,6 +69,11 @@ class MappedPlan {
 
   void add_loads();
   [[nodiscard]] double pass(Times& times, int slice) const;
+  template <class Place>
+  [[nodiscard]] double ready(const Times& times, const MappedOp& op, const Place& place,
+                             double wait, double stream_end) const;
+  template <class Place>
+  void touch(Times& times, const MappedOp& op, const Place& place, double when) const;
   void pass_back(Times& times) const;
   [[nodiscard]] LowerLimit limit_by_load(const Times& times) const;
 
