@@ -69,6 +69,15 @@ std::string name_of(const Machine& machine, ResourceId resource) {
   return machine.resources()[static_cast<std::size_t>(resource)].name;
 }
 
+/// The two directions of a link have one name: what fills one mostly fills the other in turn.
+std::string link_name(const Machine& machine, ResourceId resource) {
+  const auto link = machine.link_of(resource);
+  if (!link) return name_of(machine, resource);
+  const Topology& topology = machine.topology();
+  const Link& one_way = topology.link(std::min(*link, Topology::reverse(*link)));
+  return fmt::format("{} - {}", topology.node(one_way.from).name, topology.node(one_way.to).name);
+}
+
 /// What most of the critical path is spent on, and which part of it.
 struct MainLimit {
   std::string name;
@@ -79,7 +88,7 @@ MainLimit main_limit(const Machine& machine, const Simulation& simulation) {
   for (const CriticalPiece& piece : simulation.critical_path) {
     const double length = piece.end - piece.begin;
     if (piece.kind == CriticalPiece::Kind::transfer)
-      seconds[piece.limit ? name_of(machine, *piece.limit) : "moving data"] += length;
+      seconds[piece.limit ? link_name(machine, *piece.limit) : "moving data"] += length;
     else
       seconds[piece.kind == CriticalPiece::Kind::latency ? "latency" : "issuing ops"] += length;
   }
