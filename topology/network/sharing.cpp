@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: MIT
+/// Progressive filling that starts from the rates before the change.
+///
+/// A level rises from 0, and with it the rates of the *rising* paths; all other paths keep the
+/// rates they had. Resources wait in a queue by the level at which something happens to them:
+/// - a resource with rising paths is full. Paths on it that had more than the level would be
+///   treated better than these: they join the rising ones. When there are none left, its rising
+///   paths have found their bottleneck and keep the level as their rate.
+/// - the level reaches the rate of paths of which the resource was the bottleneck, and it is no
+///   longer full: they join the rising ones.
+/// A path that joins at some level had a rate at or above it. So no resource gets full below the
+/// level any more and one pass is enough.
+#include "ringside/topology/network/sharing.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+namespace ringside::network {
+namespace {
+
+constexpr double infinite = std::numeric_limits<double>::infinity();
+/// Rates that are computed in different orders differ by rounding, a few 1e-16 per step. Those that
+/// differ by no more than this (relative) are the same.
+constexpr double same = 1e-11;
+/// A resource is full when all but this part of its capacity is used.
+constexpr double slack = 1e-9;
+
+}  // namespace
+
+Sharing::Sharing(std::span<const Resource> resources) : given_(resources) {
+  resources_.resize(resources.size());
+  for (std::size_t i = 0; i < resources.size(); ++i) resources_[i].capacity = resources[i].capacity;
+}
+
+void Sharing::add_path(std::span<const Use> uses) {
+  Path path;
+  path.first = static_cast<int>(uses_.size());
+  const auto limited = [this](const Use& use) {
+    return std::isfinite(given_[at(use.resource)].capacity);
+  };
+  for (const Use& use : uses)
+    if (limited(use)) uses_.push_back({use.resource, -1, use.weight});
+  path.limited_last = static_cast<int>(uses_.size());
+  for (const Use& use : uses)
+    if (!limited(use)) uses_.push_back({use.resource, -1, use.weight});
+  path.last = static_cast<int>(uses_.size());
+  paths_.push_back(path);
+}
+
+/// Of limited resources.
+std::span<Sharing::PathUse> Sharing::uses(const Path& path) {
+  return std::span(uses_).subspan(at(path.first), at(path.limited_last - path.first));
+}
+
+bool Sharing::full(ResourceId resource) const {
+  const ResourceState& state = resources_[at(resource)];
+  return state.rated > 0 && state.load >= state.capacity * (1 - slack);
+}
+
+void Sharing::touch(ResourceId id, ResourceState& resource) {
+  if (std::exchange(resource.touched, true)) return;
+  touched_.push_back(id);
+}
+
+void Sharing::list(PathId id, Path& path) {
+  if (!std::exchange(path.listed, true)) listed_.push_back(id);
+}
+
+void Sharing::change(PathId id, int count) {
+  if (std::exchange(settled_, false)) {
+    for (const ResourceId touched : touched_) resources_[at(touched)].touched = false;
+    touched_.clear();
+  }
+  Path& path = paths_[at(id)];
+  path.flows += count;
+  for (int i = path.first; i < path.last; ++i) {
+    const ResourceId used = uses_[at(i)].resource;
+    ResourceState& resource = resources_[at(used)];
+    resource.flows += count;
+    touch(used, resource);
+  }
+  if (!std::exchange(path.changed, true)) changed_.push_back(id);
+}
+
+// ---- loads ------------------------------------------------------------------------------------
+
+void Sharing::sum_up(ResourceState& resource) {
+  resource.load = 0;
+  resource.rising = 0;
+  resource.edits = 0;
+  for (const Entry& entry : resource.entries) {
+    const Path& path = paths_[at(entry.path)];
+    if (path.state == State::rated)
+      resource.load += path.counted * entry.weight * path.rate;
+    else if (path.state == State::rising)
+      resource.rising += path.flows * entry.weight;
+  }
+}
+
+/// Of a path that has become `rated`.
+void Sharing::add_load(const Path& path) {
+  for (const PathUse& use : uses(path)) {
+    ResourceState& resource = resources_[at(use.resource)];
+    resource.load += path.counted * use.weight * path.rate;
+    ++resource.rated;
+    // Sums that are changed again and again gather rounding errors.
+    if (++resource.edits > 64 + 2 * static_cast<int>(resource.entries.size())) sum_up(resource);
+  }
+  ++resources_[at(path.bottleneck)].limited;
+}
+
+/// Of a path that was `rated` and is now `waiting`.
+void Sharing::take_load(Path& path) {
+  for (const PathUse& use : uses(path)) {
+    ResourceState& resource = resources_[at(use.resource)];
+    resource.load =
+        --resource.rated == 0 ? 0 : resource.load - path.counted * use.weight * path.rate;
+    ++resource.edits;
+  }
+  --resources_[at(path.bottleneck)].limited;
+  path.bottleneck = -1;
+  path.counted = 0;
+}
+
+void Sharing::enter(PathId id, Path& path) {
+  for (int i = path.first; i < path.limited_last; ++i) {
+    PathUse& use = uses_[at(i)];
+    std::vector<Entry>& entries = resources_[at(use.resource)].entries;
+    use.place = static_cast<int>(entries.size());
+    entries.push_back({id, i, use.weight});
+  }
+}
+
+void Sharing::leave(Path& path) {
+  for (const PathUse& use : uses(path)) {
+    std::vector<Entry>& entries = resources_[at(use.resource)].entries;
+    entries[at(use.place)] = entries.back();
+    uses_[at(entries[at(use.place)].use)].place = use.place;
+    entries.pop_back();
+  }
+}
+
+// ---- after a change ---------------------------------------------------------------------------
+
+std::span<const PathId> Sharing::settle() {
+  for (const PathId id : listed_) paths_[at(id)].listed = false;
+  listed_.clear();
+  settled_ = true;
+
+  for (const ResourceId id : touched_) {
+    ResourceState& resource = resources_[at(id)];
+    const Resource& given = given_[at(id)];
+    if (given.efficiency.empty() || resource.flows == 0) continue;
+    resource.capacity = given.capacity *
+                        given.efficiency[std::min(at(resource.flows), given.efficiency.size()) - 1];
+  }
+
+  for (const PathId id : changed_) {
+    Path& path = paths_[at(id)];
+    path.changed = false;
+    list(id, path);
+    if (path.flows == path.counted) continue;  // one ended, another began
+    if (path.first == path.limited_last) {     // nothing to share
+      path.counted = path.flows;
+      path.rate = path.flows > 0 ? infinite : 0;
+      continue;
+    }
+    const bool was_idle = path.state == State::idle;
+    if (path.state == State::rated) take_load(path);
+    path.state = path.flows > 0 ? State::waiting : State::idle;
+    path.rate = 0;
+    if (path.flows == 0)
+      leave(path);
+    else if (was_idle)
+      enter(id, path);
+    if (path.flows > 0) waiting_.push_back(id);
+  }
+  changed_.clear();
+
+  for (const ResourceId id : touched_) doubt(resources_[at(id)]);
+  std::erase_if(waiting_, [this](PathId id) { return place(id, paths_[at(id)]); });
+  raise_all();
+  return listed_;
+}
+
+/// Gives a waiting path its rate where that changes nobody else's. False: left as it is.
+bool Sharing::place(PathId id, Path& path) {
+  double rate = infinite;
+  ResourceId bottleneck = -1;
+  for (const PathUse& use : uses(path)) {
+    const ResourceState& resource = resources_[at(use.resource)];
+    if (resource.limited > 0) return false;
+    const double possible = (resource.capacity - resource.load) / (path.flows * use.weight);
+    if (possible < rate) {
+      rate = possible;
+      bottleneck = use.resource;
+    }
+  }
+  ResourceState& resource = resources_[at(bottleneck)];
+  if (resource.rated > 0)
+    for (const Entry& entry : resource.entries)
+      if (entry.path != id && paths_[at(entry.path)].rate > rate * (1 + same)) return false;
+
+  path.rate = rate;
+  path.bottleneck = bottleneck;
+  path.counted = path.flows;
+  path.state = State::rated;
+  resource.level = rate;
+  add_load(path);
+  return true;
+}
+
+// ---- progressive filling ----------------------------------------------------------------------
+
+/// A bottleneck of which the load or the capacity has changed may have ceased to be one.
+void Sharing::doubt(ResourceState& resource) {
+  if (resource.limited > 0 && !std::exchange(resource.doubtful, true)) ++doubtful_;
+}
+
+/// From which level on a resource has to be looked at.
+double Sharing::key(const ResourceState& resource) {
+  double key = infinite;
+  if (resource.rising_paths > 0) key = (resource.capacity - resource.load) / resource.rising;
+  if (resource.doubtful) key = std::min(key, resource.level);
+  return key;
+}
+
+void Sharing::queue(ResourceId id, ResourceState& resource) {
+  const double wanted = key(resource);
+  if (!(wanted < resource.queued)) return;  // looked at early enough
+  resource.queued = wanted;
+  queue_.emplace_back(wanted, id);
+  std::push_heap(queue_.begin(), queue_.end(), std::greater<>());
+}
+
+/// A waiting path begins to rise.
+void Sharing::raise(PathId id, Path& path) {
+  path.state = State::rising;
+  ++rising_paths_;
+  list(id, path);
+  for (const PathUse& use : uses(path)) {
+    ResourceState& resource = resources_[at(use.resource)];
+    resource.rising += path.flows * use.weight;
+    ++resource.rising_paths;
+    touch(use.resource, resource);
+    doubt(resource);
+    queue(use.resource, resource);
+  }
+}
+
+void Sharing::raise_all() {
+  if (waiting_.empty() && doubtful_ == 0) return;
+  for (const ResourceId id : touched_)
+    if (resources_[at(id)].doubtful) queue(id, resources_[at(id)]);
+  for (const PathId id : waiting_) raise(id, paths_[at(id)]);
+  waiting_.clear();
+
+  while (rising_paths_ > 0 || doubtful_ > 0) {
+    const auto [level, id] = queue_.front();
+    std::pop_heap(queue_.begin(), queue_.end(), std::greater<>());
+    queue_.pop_back();
+    ResourceState& resource = resources_[at(id)];
+    if (level != resource.queued) continue;  // queued again since
+    resource.queued = infinite;
+    visit(id);
+  }
+  for (const auto& [level, id] : queue_) resources_[at(id)].queued = infinite;
+  queue_.clear();
+}
+
+/// The level has come to a resource that stood first in the queue.
+void Sharing::visit(ResourceId id) {
+  ResourceState& resource = resources_[at(id)];
+  if (resource.rising_paths == 0) resource.rising = 0;
+  if (key(resource) == infinite) return;
+  // Its moment may have moved on.
+  if (!queue_.empty() && std::pair(key(resource), id) > queue_.front()) return queue(id, resource);
+
+  sum_up(resource);
+  double level = infinite;
+  if (resource.rising_paths > 0) level = (resource.capacity - resource.load) / resource.rising;
+  if (resource.doubtful) {
+    const bool still_full = resource.rising_paths == 0
+                                ? resource.load >= resource.capacity * (1 - same)
+                                : level <= resource.level * (1 + same);
+    if (!still_full) return relieve(id, resource);
+    // Paths that it limits, old and new, have the very same rate.
+    if (resource.rising_paths == 0 || level >= resource.level * (1 - same)) level = resource.level;
+  }
+  if (resource.rising_paths > 0 && push_down(resource, level)) return queue(id, resource);
+  fix(id, resource, level);
+}
+
+/// The paths that the resource has limited begin to rise.
+void Sharing::relieve(ResourceId id, ResourceState& resource) {
+  resource.doubtful = false;
+  --doubtful_;
+  for (std::size_t i = 0; i < resource.entries.size(); ++i) {
+    const PathId limited = resource.entries[i].path;
+    Path& path = paths_[at(limited)];
+    if (path.state != State::rated || path.bottleneck != id) continue;
+    take_load(path);
+    raise(limited, path);
+  }
+  queue(id, resource);
+}
+
+/// Paths that have more than `level` begin to rise. False: there are none.
+bool Sharing::push_down(ResourceState& resource, double level) {
+  bool any = false;
+  for (std::size_t i = 0; i < resource.entries.size(); ++i) {
+    const PathId other = resource.entries[i].path;
+    Path& path = paths_[at(other)];
+    if (path.state != State::rated || path.rate <= level * (1 + same)) continue;
+    take_load(path);
+    raise(other, path);
+    any = true;
+  }
+  return any;
+}
+
+/// The rising paths of a full resource stay at `level`.
+void Sharing::fix(ResourceId id, ResourceState& resource, double level) {
+  if (std::exchange(resource.doubtful, false)) --doubtful_;
+  if (resource.rising_paths == 0) return;
+  resource.level = level;
+  for (const Entry& entry : resource.entries) {
+    Path& path = paths_[at(entry.path)];
+    if (path.state != State::rising) continue;
+    path.state = State::rated;
+    path.rate = level;
+    path.bottleneck = id;
+    path.counted = path.flows;
+    --rising_paths_;
+    for (const PathUse& use : uses(path)) {
+      ResourceState& used = resources_[at(use.resource)];
+      --used.rising_paths;
+      used.rising -= path.flows * use.weight;
+    }
+    add_load(path);
+  }
+}
+
+}  // namespace ringside::network

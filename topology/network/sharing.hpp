@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+/// Who gets how much of what, at one moment: the max-min fair rates of flows on paths, kept up to
+/// date while flows come and go.
+///
+/// Flows of one path have one rate, so what is shared between is paths, with a number of flows
+/// each. A rate is right when its path has a *bottleneck*: a resource that is full and on which no
+/// path has a higher rate. That this holds for all paths defines max-min fair rates (Bertsekas and
+/// Gallager, Data Networks, 6.5.2), and it is what makes repairing them local: after a change
+/// only paths are raised again that have lost their bottleneck or stand in the way of others.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "ringside/topology/network/flow_engine.hpp"
+
+namespace ringside::network {
+
+class Sharing {
+ public:
+  explicit Sharing(std::span<const Resource> resources);
+
+  /// Paths are numbered from 0. `uses`: every resource at most once.
+  void add_path(std::span<const Use> uses);
+
+  /// `count` more flows on the path (fewer, when negative).
+  void change(PathId path, int count);
+
+  /// Works out the rates after all changes since the last time. Returns the paths that were
+  /// changed and those that have got another rate, each once, in no particular order.
+  [[nodiscard]] std::span<const PathId> settle();
+
+  /// Of each flow, bytes per second; infinite where no resource of the path is limited; 0 without
+  /// flows.
+  [[nodiscard]] double rate(PathId path) const { return paths_[at(path)].rate; }
+  /// What limits the path; -1: nothing.
+  [[nodiscard]] ResourceId bottleneck(PathId path) const { return paths_[at(path)].bottleneck; }
+
+  /// Whether anything limits the path at all.
+  [[nodiscard]] bool limits(PathId path) const {
+    return paths_[at(path)].first < paths_[at(path)].limited_last;
+  }
+
+  /// How many flows are on it.
+  [[nodiscard]] int flows(ResourceId resource) const { return resources_[at(resource)].flows; }
+  /// Whether its capacity is used up. Then, and only then, it is a bottleneck of some flow.
+  [[nodiscard]] bool full(ResourceId resource) const;
+  /// The resources of which flows or load have changed since the last but one settle().
+  [[nodiscard]] std::span<const ResourceId> touched() const { return touched_; }
+
+ private:
+  enum class State : unsigned char {
+    idle,     // no flows
+    waiting,  // changed: in no load, not yet raised
+    rising,   // being raised
+    rated,    // has its rate; part of the load
+  };
+
+  struct PathUse {
+    ResourceId resource;
+    int place;  // in the resource's list
+    double weight;
+  };
+
+  struct Path {
+    double rate = 0;
+    int flows = 0;    // wanted
+    int counted = 0;  // in the loads
+    ResourceId bottleneck = -1;
+    int first = 0, last = 0;  // its uses; those of unlimited resources come last:
+    int limited_last = 0;
+    State state = State::idle;
+    bool changed = false, listed = false;
+  };
+
+  struct Entry {
+    PathId path;
+    int use;
+    double weight;
+  };
+
+  struct ResourceState {
+    double capacity;    // with as many flows as there are now
+    double load = 0;    // of rated paths
+    double rising = 0;  // what raising all rising paths by 1 takes
+    double level = 0;   // rate of the paths that it limits
+    double queued = std::numeric_limits<double>::infinity();  // its key in the queue
+    int flows = 0;
+    int rated = 0;         // paths
+    int rising_paths = 0;  // paths
+    int limited = 0;       // paths of which it is the bottleneck
+    int edits = 0;         // of the load since it was summed up
+    bool touched = false;
+    bool doubtful = false;  // is a bottleneck, but may have ceased to be full
+    std::vector<Entry> entries;
+  };
+
+  static std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+  std::span<PathUse> uses(const Path& path);
+  void touch(ResourceId id, ResourceState& resource);
+  void list(PathId id, Path& path);
+  void enter(PathId id, Path& path);
+  void leave(Path& path);
+  void add_load(const Path& path);
+  void take_load(Path& path);
+  void sum_up(ResourceState& resource);
+  bool place(PathId id, Path& path);
+  void doubt(ResourceState& resource);
+  void raise(PathId id, Path& path);
+  void raise_all();
+  [[nodiscard]] static double key(const ResourceState& resource);
+  void queue(ResourceId id, ResourceState& resource);
+  void visit(ResourceId id);
+  void relieve(ResourceId id, ResourceState& resource);
+  [[nodiscard]] bool push_down(ResourceState& resource, double level);
+  void fix(ResourceId id, ResourceState& resource, double level);
+
+  std::span<const Resource> given_;
+  std::vector<ResourceState> resources_;
+  std::vector<Path> paths_;
+  std::vector<PathUse> uses_;
+  std::vector<PathId> changed_, listed_, waiting_;
+  std::vector<ResourceId> touched_;
+  bool settled_ = true;
+
+  std::vector<std::pair<double, ResourceId>> queue_;  // a heap, smallest first
+  int rising_paths_ = 0, doubtful_ = 0;
+};
+
+}  // namespace ringside::network
