@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-/// What bounds cost: the optimum of reduce-scatter and all-gather, what no all-reduce can beat, each
-/// with its cut. Machines as the presets have them (boxes of 8 GPUs with all their switches and
-/// NICs); capacities by kind of link, for only their number matters here.
+/// What bounds cost: the optimum of reduce-scatter and all-gather, what no all-reduce can beat,
+/// each with its cut. Machines as the presets have them (boxes of 8 GPUs with all their switches
+/// and NICs); capacities by kind of link, for only their number matters here.
 #include <benchmark/benchmark.h>
 
 #include <string>
