@@ -47,7 +47,7 @@ struct MachineSettings {
   bool peer_access = true;      ///< off: between all pairs without NVLink data go through the host
   bool acs_redirect = false;    ///< switches send traffic between their ports up to the root
   bool write_collapse = false;  ///< posted writes from one switch to several roots collapse
-  std::optional<Mover> mover;   ///< of plain copies; nothing: as the link model says
+  std::optional<Mover> mover = {};  ///< of plain copies; nothing: as the link model says
 };
 
 class Machine {
