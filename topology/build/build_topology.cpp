@@ -10,6 +10,7 @@
 #include "ringside/topology/build/from_matrix.hpp"
 #include "ringside/topology/build/from_pci.hpp"
 #include "ringside/topology/build/from_xml.hpp"
+#include "ringside/topology/build/measured.hpp"
 #include "ringside/topology/path.hpp"
 
 namespace ringside {
@@ -96,6 +97,7 @@ void annotate(std::span<const Reading> readings, BuiltTopology& built) {
   for (const auto* links : all_of<LspciLinks>(readings)) add_lspci(*links, built.topology);
   for (const auto* status : all_of<NvlinkStatus>(readings))
     add_nvlink_status(*status, built.topology, built.findings);
+  add_measured_devices(readings, built.topology);
 }
 
 }  // namespace

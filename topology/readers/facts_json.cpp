@@ -104,10 +104,23 @@ class Writer {
     merge(nvbandwidth_json(facts));
   }
 
+  /// A report has many tables: the first is the file's, the others stand beside it.
   void add(const CollectiveRows& facts) {
+    if (has_rows_) {
+      json_["more_tables"].push_back(collective_json(facts));
+      return;
+    }
     has_rows_ = true;
-    add_kind(facts.payload_table ? "other-bench" : facts.rccl ? "rccl-tests" : "nccl-tests");
+    add_kind(facts.ours            ? "ringside-bench"
+             : facts.payload_table ? "other-bench"
+             : facts.rccl          ? "rccl-tests"
+                                   : "nccl-tests");
     merge(collective_json(facts));
+  }
+
+  void add(const PreflightReport& report) {
+    add_kind("ringside-preflight");
+    merge(preflight_json(report));
   }
 
   /// The topology itself is printed beside the facts.

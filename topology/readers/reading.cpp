@@ -44,7 +44,10 @@ const std::vector<Reader>& readers() {
       {"lspci -t", read_lspci_tree},
       {"p2pBandwidthLatencyTest", read_peer_bandwidth_test},
       {"nvbandwidth", read_nvbandwidth},
+      {"nvbandwidth --json", read_nvbandwidth_json},
       {"nccl-tests and rccl-tests", read_collective_rows},
+      {"nccl-tests --json and Ringside's bench", read_collective_json},
+      {"Ringside's preflight", read_preflight_report},
       {"Ringside's topology JSON", read_own_json},
   };
   return all;
