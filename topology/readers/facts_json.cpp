@@ -94,6 +94,16 @@ class Writer {
     merge(log_json(log));
   }
 
+  /// Stands in a log, which gives the file its kind.
+  void add(const NcclGraph& graph) {
+    if (kind_.empty()) add_kind("nccl-log");
+    const auto is_gpu = [](const NcclGraph::Entry& entry) {
+      return entry.link == "PCI" && (entry.kind == "GPU" || entry.kind == "DEV");
+    };
+    merge({{"graph_gpus", std::ranges::count_if(graph.entries, is_gpu)},
+           {"graph_truncated", graph.truncated}});
+  }
+
   void add(const PeerBandwidthTest& test) {
     add_kind("p2pbw");
     merge(peer_bandwidth_json(test));

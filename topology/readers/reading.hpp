@@ -14,6 +14,7 @@
 #include "ringside/topology/readers/hwloc_xml.hpp"
 #include "ringside/topology/readers/link_matrix.hpp"
 #include "ringside/topology/readers/lspci.hpp"
+#include "ringside/topology/readers/nccl_graph.hpp"
 #include "ringside/topology/readers/nccl_log.hpp"
 #include "ringside/topology/readers/nccl_xml.hpp"
 #include "ringside/topology/readers/nvlink_status.hpp"
@@ -26,8 +27,8 @@
 namespace ringside {
 
 using Facts = std::variant<LinkMatrix, PeerMatrix, NcclXml, NvlinkStatus, RocmTopology, SmiQuery,
-                           SmiCsv, LspciLinks, LspciTree, NcclLog, PeerBandwidthTest, NvBandwidth,
-                           CollectiveRows, PreflightReport, Topology, HwlocMachine>;
+                           SmiCsv, LspciLinks, LspciTree, NcclLog, NcclGraph, PeerBandwidthTest,
+                           NvBandwidth, CollectiveRows, PreflightReport, Topology, HwlocMachine>;
 
 struct Reading {
   std::string_view reader;  ///< its name, as `ringside topo` prints it
