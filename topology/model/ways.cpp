@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "ringside/base/error.hpp"
@@ -260,26 +261,29 @@ void Ways::take_collapse(Way& way, const Route& route, const Manner& manner) con
 
 /// What crossing roots, sockets and some switches costs more; the dearest of them counts.
 double Ways::toll_of(const Route& route) const {
-  double least = 1;
   bool crosses_root = false, crosses_socket = false, broadcom = false;
+  double narrowest = std::numeric_limits<double>::infinity();
   std::string processor;
   for (const LinkId id : route) {
     const Link& link = topology_.link(id);
     if (link.kind == LinkKind::network || link.kind == LinkKind::nvlink) return 1;
     crosses_socket |= link.kind == LinkKind::socket;
+    if (link.kind == LinkKind::pcie) narrowest = std::min(narrowest, best(id) / giga);
     const Node& from = topology_.node(link.from);
-    if (is_root(from)) crosses_root = true, processor = processor_of(topology_, link.from);
     broadcom |= from.kind == NodeKind::pcie_switch && switch_vendor(from) == "broadcom";
+    if (!is_root(from)) continue;
+    crosses_root = true;
+    processor = processor_of(topology_, link.from);
   }
+  double part = 1;
   if (crosses_root)
     if (const Figure* peer = figure_of_processor(model_, "root.peer", processor))
-      least = std::min(least, peer->value);
-  if (crosses_socket)
-    if (const Figure* far = figure_of_processor(model_, "pcie.across_sockets", processor))
-      least = std::min(least, far->value);
-  if (broadcom && crosses_root)
-    least = std::min(least, model_.value("switch.broadcom.across_roots"));
-  return 1 / least;
+      part = std::min(part, peer->value);
+  if (crosses_socket)  // a limit of each flow
+    if (const Figure* flow = figure_of_processor(model_, "socket.flow", processor))
+      part = std::min(part, flow->value / narrowest);
+  if (broadcom && crosses_root) part = std::min(part, model_.value("switch.broadcom.across_roots"));
+  return 1 / part;
 }
 
 /// With ACS a switch sends what goes from one of its ports to another up to the root.
