@@ -18,7 +18,7 @@ struct EndedOp {
   double overhead = 0;  ///< seconds from its cause's end until it was on its way
   double latency = 0;   ///< seconds from then until its bytes began to move
   double end = 0;
-  std::optional<ResourceId> limit;
+  std::optional<ResourceId> limit = {};
 };
 
 class Causes {

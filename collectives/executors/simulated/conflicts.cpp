@@ -43,73 +43,68 @@ std::size_t Conflicts::home(std::uint64_t key) const {
   return (key * 0x9E3779B97F4A7C15U) >> shift_;  // Fibonacci hashing (Knuth 6.4)
 }
 
-int Conflicts::known_cell(std::uint64_t key) const {
-  const std::size_t mask = table_.size() - 1;
-  for (std::size_t at = home(key); table_[at] != none; at = (at + 1) & mask)
-    if (pool_[index(table_[at])].key == key) return table_[at];
-  return none;
-}
-
 int Conflicts::cell(std::uint64_t key) {
   const std::size_t mask = table_.size() - 1;
   std::size_t at = home(key);
   for (; table_[at] != none; at = (at + 1) & mask)
     if (pool_[index(table_[at])].key == key) return table_[at];
+  if (cells_in_use() * 2 >= table_.size()) {
+    make_room();
+    return cell(key);
+  }
   std::size_t end = pool_.size();
   const int number = take(free_cells_, end);
   pool_.resize(end);
   pool_[index(number)] = {key};
   table_[at] = number;
-  if (++used_ * 2 > table_.size()) grow();
   return number;
 }
 
-void Conflicts::grow() {
-  const std::vector<int> old = std::exchange(table_, std::vector<int>(table_.size() * 2, none));
-  --shift_;
-  const std::size_t mask = table_.size() - 1;
+/// Drops the cells without users; where most have some, the table becomes larger.
+void Conflicts::make_room() {
+  std::vector<int> old = std::exchange(table_, {});
+  std::erase_if(old, [&](int number) {
+    if (number == none) return true;
+    if (pool_[index(number)].users > 0) return false;
+    free_cells_.push_back(number);
+    return true;
+  });
+  std::size_t size = std::size_t{1} << (64 - shift_);
+  if (old.size() * 4 > size) {
+    size *= 2;
+    --shift_;
+  }
+  table_.assign(size, none);
   for (const int number : old) {
-    if (number == none) continue;
     std::size_t at = home(pool_[index(number)].key);
-    while (table_[at] != none) at = (at + 1) & mask;
+    while (table_[at] != none) at = (at + 1) & (size - 1);
     table_[at] = number;
   }
 }
 
-void Conflicts::erase(int number) {
-  const std::size_t mask = table_.size() - 1;
-  std::size_t hole = home(pool_[index(number)].key);
-  while (table_[hole] != number) hole = (hole + 1) & mask;
-  // What was pushed on by the erased one moves up (Knuth 6.4, algorithm R).
-  for (std::size_t at = (hole + 1) & mask; table_[at] != none; at = (at + 1) & mask) {
-    const std::size_t wanted = home(pool_[index(table_[at])].key);
-    if (((at - wanted) & mask) >= ((at - hole) & mask)) {
-      table_[hole] = table_[at];
-      hole = at;
-    }
-  }
-  table_[hole] = none;
-  free_cells_.push_back(number);
-  --used_;
+void Conflicts::look_up(const Op& op, int slice) {
+  touched_.clear();
+  for (const auto locations : {op.sources, op.destinations})
+    for (const Location& location : locations)
+      for (int offset = 0; offset < op.count; ++offset) {
+        const int number = cell(key(location, offset, slice));
+        ++pool_[index(number)].users;  // at once, so that making room for the next keeps it
+        touched_.push_back(number);
+      }
 }
 
-void Conflicts::find(const Op& op, int slice, std::vector<int>& before) {
-  for (const Location& from : op.sources)
-    for (int offset = 0; offset < op.count; ++offset) {
-      const int number = known_cell(key(from, offset, slice));
-      if (number != none && pool_[index(number)].writer != none)
-        before.push_back(pool_[index(number)].writer);
-    }
-  for (const Location& to : op.destinations)
-    for (int offset = 0; offset < op.count; ++offset) {
-      const int number = known_cell(key(to, offset, slice));
-      if (number == none) continue;
-      const Cell& cell = pool_[index(number)];
-      // Readers since the write come after it.
-      if (cell.first_reader == none && cell.writer != none) before.push_back(cell.writer);
-      for (int at = cell.first_reader; at != none; at = accesses_[index(at)].next_reader)
-        before.push_back(accesses_[index(at)].op);
-    }
+void Conflicts::find(const Op& op, std::vector<int>& before) const {
+  const std::size_t read = op.sources.size() * index(op.count);
+  for (std::size_t i = 0; i < read; ++i)
+    if (const int writer = pool_[index(touched_[i])].writer; writer != none)
+      before.push_back(writer);
+  for (std::size_t i = read; i < touched_.size(); ++i) {
+    const Cell& cell = pool_[index(touched_[i])];
+    // Readers since the write come after it.
+    if (cell.first_reader == none && cell.writer != none) before.push_back(cell.writer);
+    for (int at = cell.first_reader; at != none; at = accesses_[index(at)].next_reader)
+      before.push_back(accesses_[index(at)].op);
+  }
 }
 
 int Conflicts::new_access(int id, int number) {
@@ -119,31 +114,30 @@ int Conflicts::new_access(int id, int number) {
   int& first = first_access_[index(id)];
   accesses_[index(access)] = {id, number, first};
   first = access;
-  ++pool_[index(number)].users;
   return access;
 }
 
-void Conflicts::note(int id, const Op& op, int slice) {
+void Conflicts::note(int id, const Op& op) {
   if (first_access_.size() <= index(id)) first_access_.resize(index(id) + 1, none);
-  for (const Location& from : op.sources)
-    for (int offset = 0; offset < op.count; ++offset) {
-      const int number = cell(key(from, offset, slice));
-      const int access = new_access(id, number);
-      Cell& touched = pool_[index(number)];
-      accesses_[index(access)].listed = true;
-      accesses_[index(access)].next_reader = touched.first_reader;
-      if (touched.first_reader != none)
-        accesses_[index(touched.first_reader)].previous_reader = access;
-      touched.first_reader = access;
+  const std::size_t read = op.sources.size() * index(op.count);
+  for (std::size_t i = 0; i < touched_.size(); ++i) {
+    const int access = new_access(id, touched_[i]);
+    Cell& cell = pool_[index(touched_[i])];
+    if (i < read) {
+      list_reader(access, cell);
+    } else {
+      unlist_readers(cell);
+      cell.writer = id;
     }
-  for (const Location& to : op.destinations)
-    for (int offset = 0; offset < op.count; ++offset) {
-      const int number = cell(key(to, offset, slice));
-      (void)new_access(id, number);
-      Cell& touched = pool_[index(number)];
-      unlist_readers(touched);
-      touched.writer = id;
-    }
+  }
+}
+
+void Conflicts::list_reader(int number, Cell& cell) {
+  Access& reader = accesses_[index(number)];
+  reader.listed = true;
+  reader.next_reader = cell.first_reader;
+  if (cell.first_reader != none) accesses_[index(cell.first_reader)].previous_reader = number;
+  cell.first_reader = number;
 }
 
 void Conflicts::unlist_readers(Cell& cell) {
@@ -169,7 +163,7 @@ void Conflicts::remove(int id) {
     Cell& touched = pool_[index(access.cell)];
     if (access.listed) unlist(access, touched);
     if (touched.writer == id) touched.writer = none;
-    if (--touched.users == 0) erase(access.cell);
+    --touched.users;
     free_accesses_.push_back(at);
     at = access.next_of_op;
   }

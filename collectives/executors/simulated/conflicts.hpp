@@ -25,14 +25,15 @@ class Conflicts {
     for (const auto locations : {op.sources, op.destinations})
       for (const Location& location : locations)
         if (location.buffer == Buffer::scratch) know_slots(location, slots(location.rank));
-    find(op, slice, before);
-    note(id, op, slice);
+    look_up(op, slice);
+    find(op, before);
+    note(id, op);
   }
   /// Forgets an op that has ended.
   void remove(int id);
 
   /// Memory cells that somebody under way touches.
-  [[nodiscard]] std::size_t cells_in_use() const { return used_; }
+  [[nodiscard]] std::size_t cells_in_use() const { return pool_.size() - free_cells_.size(); }
 
  private:
   static constexpr int none = -1;
@@ -40,7 +41,7 @@ class Conflicts {
   struct Cell {
     std::uint64_t key = 0;
     int writer = none;        ///< the last, while it is under way
-    int first_reader = none;  ///< accesses since that write
+    int first_reader = none;  ///< of the accesses since that write
     int users = 0;            ///< accesses of ops under way, also those before the last write
   };
   /// A touch of a cell by an op.
@@ -52,26 +53,28 @@ class Conflicts {
   };
 
   void know_slots(const Location& location, std::span<const ScratchSlot> slots);
-  void find(const Op& op, int slice, std::vector<int>& before);
-  void note(int id, const Op& op, int slice);
+  void look_up(const Op& op, int slice);
+  void find(const Op& op, std::vector<int>& before) const;
+  void note(int id, const Op& op);
   /// The same memory has the same key: that of a slice of a cell; scratch holds `depth` of them.
   [[nodiscard]] std::uint64_t key(const Location& location, int offset, int slice) const;
   [[nodiscard]] std::size_t home(std::uint64_t key) const;
-  [[nodiscard]] int known_cell(std::uint64_t key) const;
   int cell(std::uint64_t key);
-  void erase(int cell);
-  void grow();
+  void make_room();
   int new_access(int id, int cell);
+  void list_reader(int access, Cell& cell);
   void unlist_readers(Cell& cell);
   void unlist(Access& access, Cell& cell);
 
   Cells cells_;
   std::uint64_t slices_, depth_;
-  std::vector<Cell> pool_;  // cells in use and free ones
+  std::vector<Cell> pool_;  // cells in the table and free ones
   std::vector<int> free_cells_;
-  std::vector<int> table_;  // open addressing: indices into pool_, or none
+  // Open addressing: indices into pool_, or none. A cell without users stays until room is needed:
+  // looking for it again would cost more.
+  std::vector<int> table_;
   int shift_ = 0;
-  std::size_t used_ = 0;
+  std::vector<int> touched_;  // cells of the op that is being added: sources', then destinations'
   std::vector<Access> accesses_;
   std::vector<int> free_accesses_;
   std::vector<int> first_access_;  // by op

@@ -19,7 +19,7 @@ std::vector<Resource> copy_of(std::span<const Resource> resources) {
   return {resources.begin(), resources.end()};
 }
 
-std::string words(const Op& op) {
+std::string words_of(const Op& op) {
   constexpr std::size_t shown = 4;
   const auto ranks = [](std::span<const Location> locations) {
     std::string text;
@@ -121,7 +121,10 @@ void Execution::take(const Op& op) {
   taken.stream = source_.stream_of(op);
   taken.bytes = slice_bytes_(op.chunk(), op.count, taken.slice);
   taken.route = &routes_.of(op, taken.stream, slots);
-  if (wanted_.timeline) taken.what = words(op);
+  if (wanted_.timeline) {
+    words_.resize(live_.size());
+    words_[static_cast<std::size_t>(id)] = words_of(op);
+  }
   follow_stream(id);
   follow_conflicts(id, op);
   if (taken.waits_for == 0) begin(id);
@@ -292,7 +295,7 @@ void Execution::note_end(int id) {
          .begin = std::min(op.ready + (moved ? op.route->overhead + op.route->latency : 0), op.end),
          .end = op.end,
          .bytes = op.bytes,
-         .what = std::move(op.what)});
+         .what = std::move(words_[static_cast<std::size_t>(id)])});
 }
 
 Simulation Execution::result() {

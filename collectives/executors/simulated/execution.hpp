@@ -46,7 +46,6 @@ class Execution {
     double end = 0;
     int next_in_stream = none;
     int first_dependent = none, newest_dependent = none;
-    std::string what;
   };
   struct Stream {
     int first = none, last = none;  ///< ops that have not ended
@@ -94,6 +93,7 @@ class Execution {
   bool exhausted_ = false;
 
   std::vector<Live> live_;
+  std::vector<std::string> words_;  // of each of them, for the timeline
   std::vector<int> free_;
   std::vector<Dependent> dependents_;
   std::vector<int> free_dependents_;

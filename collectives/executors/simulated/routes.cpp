@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "ringside/collectives/executors/simulated/routes.hpp"
 
-#include <algorithm>
+#include <span>
 #include <utility>
+
+#include "ringside/collectives/executors/simulated/op_demand.hpp"
 
 namespace ringside::simulated {
 
@@ -22,25 +24,16 @@ const Route& Routes::find() {
 }
 
 Route Routes::work_out() {
-  const int gpu = gpus_[static_cast<std::size_t>(key_[0])];
   const auto first_destination = static_cast<std::size_t>(key_[1]) + 2;
-  const bool is_copy = key_[1] == 1 && key_.size() == first_destination + 1;
-  const Mover mover = is_copy ? machine_.mover() : Mover::kernel;
-  const Overheads& overheads = machine_.overheads();
-  Route route{.overhead = mover == Mover::kernel ? overheads.op : overheads.copy_op};
-  std::vector<Use> uses;
-  const auto add = [&](const Way& way, double& latency) {
-    uses.insert(uses.end(), way.uses.begin(), way.uses.end());
-    latency = std::max(latency, way.latency);
-  };
-  double reads = 0, writes = 0;
-  for (std::size_t i = 2; i < first_destination; ++i)
-    add(machine_.read(place(key_[i]), gpu, mover), reads);
-  for (std::size_t i = first_destination; i < key_.size(); ++i)
-    add(machine_.write(gpu, place(key_[i]), mover), writes);
-  route.latency = reads + writes;
-  route.path = engine_.add_path(uses);
-  return route;
+  std::vector<Place> places;
+  for (std::size_t i = 2; i < key_.size(); ++i) places.push_back(place(key_[i]));
+  const std::span<const Place> all(places);
+  const OpDemand demand =
+      demand_of(machine_, gpus_[static_cast<std::size_t>(key_[0])],
+                all.first(first_destination - 2), all.subspan(first_destination - 2));
+  return {.path = engine_.add_path(demand.uses),
+          .overhead = demand.overhead,
+          .latency = demand.latency};
 }
 
 }  // namespace ringside::simulated

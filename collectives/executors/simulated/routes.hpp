@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// What an op takes of a machine: where its bytes go, how long the first is under way, and what
-/// issuing it costs.
+/// The demands of ops as paths of a flow engine, each worked out once.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +16,9 @@ namespace ringside::simulated {
 struct Route {
   PathId path = 0;
   double overhead = 0;  ///< seconds
-  double latency = 0;   ///< seconds: the farthest source's and the farthest destination's
+  double latency = 0;   ///< seconds
 };
 
-/// Finds routes, each worked out once.
 class Routes {
  public:
   /// `gpus`: of each rank. Machine and engine must outlive it.

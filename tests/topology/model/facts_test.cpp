@@ -128,9 +128,8 @@ TEST(Facts, HostMemoryBothWaysOnPcie4) {
 TEST(Facts, WithoutPeerAccessCopiesGoThroughTheHost) {
   const auto machine =
       machine_of(direct_box(1, 4, 4, zen4_family, zen4_model), {.peer_access = false});
-  expect_near(transfer_rate(machine, copies({{0, 1}})), 21, 0.06);
-  EXPECT_GT(transfer_rate(machine, both_ways(0, 1)), 21);
-  EXPECT_LT(transfer_rate(machine, both_ways(0, 1)), 31 * 1.05);
+  expect_near(transfer_rate(machine, copies({{0, 1}})), 20, 0.1);
+  expect_near(transfer_rate(machine, both_ways(0, 1)), 26, 0.1);
   const auto with = machine_of(direct_box(1, 4, 4, zen4_family, zen4_model));
   expect_near(transfer_rate(with, both_ways(0, 1)), 51, 0.03);
 }
