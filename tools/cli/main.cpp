@@ -75,6 +75,7 @@ void add_commands(CLI::App& app, int& exit_code) {
 #ifdef RINGSIDE_WITH_BENCH
   add_bench_command(app, exit_code);
 #endif
+  add_explain_command(app, exit_code);
   add_topo_command(app, exit_code);
   add_options_command(app, exit_code);
 }
