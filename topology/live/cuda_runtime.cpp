@@ -82,12 +82,14 @@ void add_cuda_devices(const CudaDevices& devices, Topology& topology,
   std::vector<std::optional<NodeId>> nodes;
   for (std::size_t device = 0; device < devices.addresses.size(); ++device) {
     const auto& address = devices.addresses[device];
-    nodes.push_back(topology.find(address));
-    if (nodes.back())
+    const auto found = topology.find(address);
+    const bool is_gpu = found && topology.node(*found).kind == NodeKind::gpu;
+    nodes.push_back(is_gpu ? found : std::nullopt);
+    if (is_gpu)
       topology.node(*nodes.back()).details["cuda_device"] = std::to_string(device);
     else
       findings.push_back({Severity::warning, 0,
-                          fmt::format("CUDA's device {} at {} is not among the kernel's devices",
+                          fmt::format("CUDA's device {} at {} is not among the kernel's GPUs",
                                       device, to_string(address))});
   }
   for (const auto& pair : devices.pairs) {
