@@ -7,6 +7,7 @@
 #include <array>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "ringside/base/error.hpp"
 #include "ringside/collectives/cost.hpp"
@@ -220,7 +221,10 @@ std::vector<FullResource> full_resources(const Machine& machine, const Simulatio
 
 std::string nccl_pick(const Machine& machine, const ExplainedCall& call) {
   if (!nccl_chooses(call.request.collective)) return {};
-  if (!call.gpus.empty() || call.request.ranks != machine.gpus()) return {};
+  const std::vector<int> gpus = gpus_of(machine, call);
+  if (std::set<int>(gpus.begin(), gpus.end()).size() != gpus.size() ||
+      static_cast<int>(gpus.size()) != machine.gpus())
+    return {};
   try {
     const NcclMachine seen = nccl_machine(machine.topology());
     std::string text = describe(

@@ -76,6 +76,7 @@ void add_commands(CLI::App& app, int& exit_code) {
   add_bench_command(app, exit_code);
   add_simulate_command(app);
 #endif
+  add_explain_command(app, exit_code);
   add_topo_command(app, exit_code);
   add_options_command(app, exit_code);
 }

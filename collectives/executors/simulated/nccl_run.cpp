@@ -163,6 +163,8 @@ Machine as_nccl_uses(MachineDescription machine) {
   for (const char* name : {"latency.pcie", "latency.switch", "latency.root", "latency.socket",
                            "latency.nvlink", "latency.xgmi", "latency.network_switch"})
     set_figure(model, name, 0);
+  // Copy engines, where NCCL is told to use them, leave the kernels work in local memory only.
+  if (machine.settings.mover == Mover::copy_engine) set_figure(model, "pcie.kernel", 1);
   machine.settings.mover = Mover::kernel;
   machine.settings.streams_through_host = true;
   return Machine(std::move(machine.topology), std::move(machine.model), machine.settings);

@@ -14,6 +14,7 @@
 #include "ringside/base/error.hpp"
 #include "ringside/collectives/algorithm.hpp"
 #include "ringside/collectives/cost.hpp"
+#include "ringside/collectives/world.hpp"
 #include "ringside/topology/model/link_model.hpp"
 #include "ringside/topology/presets/presets.hpp"
 
@@ -174,6 +175,26 @@ TEST(Explain, JsonHasTheSameFacts) {
 TEST(Explain, RefusesMoreRanksThanGpus) {
   const Machine machine = machine_of("4gpu-pcie4-one-root");
   EXPECT_THROW((void)explain_plan(machine, all_reduce(5), "ring"), Error);
+}
+
+TEST(Explain, OfACommunicatorSaysWhatRunsAndWhyAndWhatItMoves) {
+  std::string named;
+  std::string chosen;
+  World::threads(4).run([&](Communicator& comm) {
+    if (comm.rank() != 0) return;
+    named = comm.explain(Collective::all_reduce, message, true, {.algorithm = "ring"});
+    chosen = comm.explain(Collective::all_reduce, message);
+    EXPECT_THROW((void)comm.explain(Collective::barrier, 0), Error);
+    EXPECT_TRUE(says(comm.explain(Collective::all_gather, 0), "It moves nothing"));
+  });
+  EXPECT_EQ(
+      named,
+      "all_reduce on 4 ranks, in place, 45 MiB: ring.\n"
+      "Why: named by the caller or the option algorithm.\n"
+      "Counted: 6 steps from rank to rank one after another; of the message S = 45 MiB a rank "
+      "sends\nat most 67.5 MiB (2 (n - 1)/n S = 1.5 S) and receives at most 67.5 MiB (2 (n - "
+      "1)/n S = 1.5 S).\n");
+  EXPECT_TRUE(says(chosen, "Why: default tuning: "));
 }
 
 TEST(Explain, OfSeveralRanksOnAGpuCountsOnlyWhatCrossesLinks) {
