@@ -71,7 +71,7 @@ std::optional<LinkId> Machine::link_of(ResourceId resource) const {
 bool Machine::peer_access(int gpu, int peer) const {
   state_->check(gpu);
   state_->check(peer);
-  return state_->ways.peer_access(gpu, peer);
+  return state_->ways.reaches(gpu, peer);
 }
 
 Mover Machine::mover() const {

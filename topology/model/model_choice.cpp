@@ -11,7 +11,6 @@ namespace {
 struct Signs {
   bool has_nvswitch = false, has_nvlink = false, has_xgmi = false;
   bool bridges_only = true;  ///< no GPU has NVLinks to more than one other
-  bool all_lanes_told = true;
   std::string nvlink;
 };
 
@@ -22,7 +21,6 @@ Signs signs_of(const Topology& topology) {
     for (const LinkId each : topology.links_from(gpu)) {
       const Link& link = topology.link(each);
       signs.has_xgmi |= link.kind == LinkKind::xgmi;
-      if (link.kind == LinkKind::pcie) signs.all_lanes_told &= link.width.has_value();
       if (link.kind != LinkKind::nvlink) continue;
       signs.has_nvlink = true;
       signs.has_nvswitch |= topology.node(link.to).kind == NodeKind::nvswitch;
@@ -35,13 +33,17 @@ Signs signs_of(const Topology& topology) {
 }
 
 /// Models of cards that clouds rent out without peer access, as their users' matrices show.
-bool is_rented_card(const Topology& topology) {
-  const auto gpus = topology.gpus();
-  return !gpus.empty() && std::ranges::all_of(gpus, [&](NodeId gpu) {
+bool are_rented_cards(const Topology& topology) {
+  const auto is_rented = [&](NodeId gpu) {
     const auto model = topology.node(gpu).model.value_or("");
     return model.find("A10G") != std::string::npos || model.find("T4") != std::string::npos ||
            model == "L4" || model.ends_with(" L4");
-  });
+  };
+  const auto gpus = topology.gpus();
+  return !gpus.empty() && std::ranges::all_of(gpus, is_rented) &&
+         std::ranges::none_of(topology.peer_access, [](const PeerAccess& access) {
+           return access.status == "OK" && access.capability != "n";
+         });
 }
 
 }  // namespace
@@ -60,8 +62,8 @@ ModelChoice link_model_for(const Topology& topology) {
   }
   if (signs.has_nvlink && !signs.bridges_only)
     return choice("nvlink-mesh", "its GPUs are joined directly by NVLink");
-  if (is_rented_card(topology) && !signs.all_lanes_told)
-    return choice("cloud", "cards that clouds rent out, their lanes hidden");
+  if (are_rented_cards(topology))
+    return choice("cloud", "cards that clouds rent out without peer access");
   return choice("pcie", signs.has_nvlink ? "cards with NVLink bridges between pairs"
                                          : "cards that reach each other over PCIe only");
 }

@@ -41,7 +41,12 @@ std::optional<Route> tree_route(const Topology& topology, NodeId from, NodeId to
                                                 topology.node(from).name, topology.node(to).name));
 }
 
-/// Directly or over one switch of NVLink or xGMI.
+void append(Route& route, const Route& more) {
+  route.insert(route.end(), more.begin(), more.end());
+}
+
+}  // namespace
+
 bool joined_by_fabric(const Topology& topology, NodeId from, NodeId to) {
   const auto leads_to = [&](NodeId start, NodeId end) {
     return std::ranges::any_of(topology.links_from(start),
@@ -54,12 +59,6 @@ bool joined_by_fabric(const Topology& topology, NodeId from, NodeId to) {
            (topology.node(link.to).kind == NodeKind::nvswitch && leads_to(link.to, to));
   });
 }
-
-void append(Route& route, const Route& more) {
-  route.insert(route.end(), more.begin(), more.end());
-}
-
-}  // namespace
 
 Routes::Routes(const Topology& topology)
     : topology_(topology),

@@ -18,6 +18,9 @@ struct RouteShare {
   double share = 1;
 };
 
+/// Directly or over one switch of NVLink or xGMI.
+[[nodiscard]] bool joined_by_fabric(const Topology& topology, NodeId from, NodeId to);
+
 class Routes {
  public:
   /// The topology must outlive it and stay as it is. Throws Error(bad_input) where two GPUs are not

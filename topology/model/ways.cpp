@@ -53,6 +53,7 @@ Ways::Ways(const Topology& topology, const LinkModel& model, const MachineSettin
       routes_(topology),
       gpus_(topology.gpus()),
       both_ways_(topology.links().size() / 2, -1),
+      both_ways_with_host_(topology.links().size() / 2, -1),
       memory_(topology.nodes().size(), -1),
       to_memory_(topology.nodes().size(), -1),
       from_memory_(topology.nodes().size(), -1),
@@ -84,10 +85,14 @@ void Ways::add_both_ways(LinkId id) {
   const Link& link = topology_.link(id);
   const bool ends_at_gpu = topology_.node(link.from).kind == NodeKind::gpu ||
                            topology_.node(link.to).kind == NodeKind::gpu;
-  both_ways_[index(id / 2)] = add(fmt::format("{} - {} both ways", topology_.node(link.from).name,
-                                              topology_.node(link.to).name),
-                                  (best(id) + best(Topology::reverse(id))) / giga,
-                                  ends_at_gpu ? endpoint_curve(model_) : uplink_curve(model_));
+  const auto ends =
+      fmt::format("{} - {}", topology_.node(link.from).name, topology_.node(link.to).name);
+  const double both = (best(id) + best(Topology::reverse(id))) / giga;
+  both_ways_[index(id / 2)] =
+      add(ends + " both ways", both, ends_at_gpu ? endpoint_curve(model_) : uplink_curve(model_));
+  // One flow may cross a link up and down without loss; reads beside writes may not.
+  both_ways_with_host_[index(id / 2)] =
+      add(ends + " both ways with host memory", both, {1, model_.value("pcie.host_both_ways")});
 }
 
 void Ways::add_memories() {
@@ -149,9 +154,12 @@ bool Ways::peer_access(int from, int to) const {
       return false;
   // Between boxes NICs reach into the memory of GPUs.
   if (topology_.node(a).box != topology_.node(b).box) return true;
-  const auto kind = link_class(topology_, a, b).value;
-  if (kind == LinkClass::nvlink || kind == LinkClass::xgmi) return true;
+  if (joined_by_fabric(topology_, a, b)) return true;
   return settings_.peer_access && model_.value("pcie.peer_access") != 0;
+}
+
+bool Ways::reaches(int from, int to) const {
+  return settings_.streams_through_host || peer_access(from, to);
 }
 
 Way Ways::read(Place from, int to, Mover mover) {
@@ -180,15 +188,52 @@ Way Ways::write(int from, Place to, Mover mover) {
 /// A read is asked for first: there and back again.
 Way Ways::between(int from, int to, Mover mover, bool writes) {
   Way way;
-  for (auto& part : routes_.between(gpu(from), gpu(to))) {
+  for (const auto& part : routes_.between(gpu(from), gpu(to))) {
     const Route route = redirected(part.route);
-    const Manner manner{
-        .mover = mover, .share = part.share, .toll = toll_of(route), .with_host = false};
-    take_route(way, route, manner);
-    if (writes) take_collapse(way, route, manner);
+    for (const auto& leg : legs_of(route)) {
+      const bool over_host = leg_goes_over_host(leg, leg.size() == route.size());
+      const Manner manner{
+          .mover = mover, .share = part.share, .toll = toll_of(leg), .with_host = over_host};
+      take_route(way, leg, manner);
+      if (over_host) take_host_memory(way, leg, manner);
+      if (writes) take_collapse(way, leg, manner);
+    }
     way.latency = std::max(way.latency, latency_of(route) * (writes ? 1 : 2));
   }
   return way;
+}
+
+/// Inside the box, over cables, inside the other box; one leg where no cable is passed.
+std::vector<Route> Ways::legs_of(const Route& route) const {
+  std::vector<Route> legs;
+  std::optional<bool> on_cables;
+  for (const LinkId id : route) {
+    const bool is_cable = topology_.link(id).kind == LinkKind::network;
+    if (on_cables != is_cable) legs.emplace_back();
+    on_cables = is_cable;
+    legs.back().push_back(id);
+  }
+  return legs;
+}
+
+/// A NIC reaches into a GPU's memory only where switches alone are between the two (NCCL's
+/// NET_GDR_LEVEL is PXB); from farther away it takes data from the host's memory.
+bool Ways::leg_goes_over_host(const Route& leg, bool is_all) const {
+  return !is_all && std::ranges::any_of(leg, [&](LinkId id) {
+    return is_root(topology_.node(topology_.link(id).from));
+  });
+}
+
+/// Stored there and fetched again.
+void Ways::take_host_memory(Way& way, const Route& leg, const Manner& manner) const {
+  for (const LinkId id : leg) {
+    const NodeId from = topology_.link(id).from;
+    if (!is_root(topology_.node(from))) continue;
+    const NodeId host = topology_.root(from);
+    if (memory_[index(host)] >= 0)
+      way.uses.push_back({.resource = memory_[index(host)], .weight = 2 * manner.share});
+    return;
+  }
 }
 
 Way Ways::with_host(int index_of_gpu, NodeId host, Mover mover, bool writes) {
@@ -217,12 +262,14 @@ Way Ways::with_host(int index_of_gpu, NodeId host, Mover mover, bool writes) {
   return way;
 }
 
-/// The driver's copy through a buffer of the host's.
+/// Through a buffer of the host's: as work that streams through it, or as the driver copies.
 Way Ways::staged(int from, int to, Mover mover) {
   const NodeId host = routes_.host_of(gpu(from));
   Way way = with_host(from, host, mover, true);
   const Way down = with_host(to, host, mover, false);
   way.uses.insert(way.uses.end(), down.uses.begin(), down.uses.end());
+  way.latency += down.latency;
+  if (settings_.streams_through_host) return way;
   for (auto& use : way.uses) use.weight /= model_.value("staging.driver");
   way.latency = model_.value("latency.staging") * micro;
   return way;
@@ -235,12 +282,9 @@ void Ways::take_route(Way& way, const Route& route, const Manner& manner) const 
     const bool is_pcie = topology_.link(id).kind == LinkKind::pcie;
     const double weight = manner.share * rate.best() / moved * (is_pcie ? manner.toll : 1);
     way.uses.push_back({.resource = id, .weight = weight});
-    if (const auto both = both_ways_[index(id / 2)]; both >= 0) {
-      const double with_host =
-          manner.with_host ? model_.value("pcie.both_ways") / model_.value("pcie.host_both_ways")
-                           : 1;
-      way.uses.push_back({.resource = both, .weight = weight * with_host});
-    }
+    const auto& duplex = manner.with_host ? both_ways_with_host_ : both_ways_;
+    if (const auto both = duplex[index(id / 2)]; both >= 0)
+      way.uses.push_back({.resource = both, .weight = weight});
   }
 }
 

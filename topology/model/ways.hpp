@@ -26,6 +26,8 @@ class Ways {
 
   [[nodiscard]] const std::vector<Resource>& resources() const { return resources_; }
   [[nodiscard]] bool peer_access(int gpu, int peer) const;
+  /// Directly or through the host within an op.
+  [[nodiscard]] bool reaches(int gpu, int peer) const;
   [[nodiscard]] Way read(Place from, int gpu, Mover mover);
   [[nodiscard]] Way write(int gpu, Place to, Mover mover);
   [[nodiscard]] const std::vector<NodeId>& gpus() const { return gpus_; }
@@ -52,13 +54,15 @@ class Ways {
   Way between(int from, int to, Mover mover, bool writes);
   Way with_host(int gpu, NodeId host, Mover mover, bool writes);
   Way staged(int from, int to, Mover mover);
+  [[nodiscard]] std::vector<Route> legs_of(const Route& route) const;
+  [[nodiscard]] bool leg_goes_over_host(const Route& leg, bool is_all) const;
+  void take_host_memory(Way& way, const Route& leg, const Manner& manner) const;
   void take_route(Way& way, const Route& route, const Manner& manner) const;
   void take_collapse(Way& way, const Route& route, const Manner& manner) const;
   [[nodiscard]] double latency_of(const Route& route) const;
   [[nodiscard]] double toll_of(const Route& route) const;
   [[nodiscard]] Route redirected(const Route& route) const;
   [[nodiscard]] NodeId gpu(int index) const { return gpus_.at(static_cast<std::size_t>(index)); }
-  [[nodiscard]] ResourceId& at(std::vector<ResourceId>& list, NodeId node) const;
 
   const Topology& topology_;
   const LinkModel& model_;
@@ -68,6 +72,7 @@ class Ways {
   std::vector<Resource> resources_;                  // the links first, by their ids
   std::vector<LinkRate> rates_;                      // by link
   std::vector<ResourceId> both_ways_;                // by link / 2, -1: none
+  std::vector<ResourceId> both_ways_with_host_;      // the same
   std::vector<ResourceId> memory_;                   // by node: of a GPU, of a NUMA node
   std::vector<ResourceId> to_memory_, from_memory_;  // by node of a host bridge
   std::vector<ResourceId> collapse_;                 // by node of a switch
