@@ -150,7 +150,10 @@ class Lister {
 
   Candidates list() {
     for (const AlgorithmInfo& info : registered_algorithms()) {
-      if (info.name == "hierarchical") continue;
+      const auto& served = info.collectives;
+      const bool serves =
+          std::find(served.begin(), served.end(), request_.collective) != served.end();
+      if (!serves || info.name == "hierarchical") continue;
       if (takes(info, "order"))
         for (const Order& order : orders_for(info)) add(in_order(info.name, order));
       else

@@ -24,7 +24,7 @@ struct Candidate {
 struct Candidates {
   /// Each can serve the request; none twice. What is simplest comes first.
   std::vector<Candidate> listed;
-  /// What cannot serve it: the spec, and the reason that the algorithm gives.
+  /// What serves the collective but not this request: the spec, and the algorithm's reason.
   struct Refused {
     std::string spec, why;
   };

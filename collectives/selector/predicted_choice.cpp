@@ -15,7 +15,6 @@
 #include "ringside/collectives/layout.hpp"
 #include "ringside/collectives/selector/contenders.hpp"
 #include "ringside/collectives/selector/request_bounds.hpp"
-#include "ringside/collectives/selector/search.hpp"
 
 namespace ringside {
 namespace {
@@ -229,9 +228,8 @@ PredictedChoice Predictor::choose(const Question& asked, const TuningTable* meas
       return choice;
     }
   const Contenders& contenders = known.contenders;
-  const SearchResult found =
-      search(contenders, size_of_call(question), state_->simulator(question),
-             {.tolerance = state_->settings.tolerance, .exhaustive = state_->settings.exhaustive});
+  const SearchResult found = search(contenders, size_of_call(question), state_->simulator(question),
+                                    state_->settings.search);
   choice.spec =
       to_string(Contenders::spec_of(contenders.all()[found.best.contender], found.best.slices));
   choice.listed = found.plans;

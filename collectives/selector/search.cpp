@@ -14,6 +14,11 @@ namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
+/// The slices that a contender is tried with first are the fewest whose limit is so near to its
+/// least one; and that trial goes on for so much longer than the best took, to tell how far from
+/// its limits the contender stays.
+constexpr double near = 0.06;
+
 /// A plan to come: of a contender with slices, or (0) a contender whose slices are to be looked at.
 struct Entry {
   LowerLimit limit;
@@ -51,17 +56,18 @@ class Search {
       if (entry.slices == 0)
         expand(entry.contender);
       else if (is_promising(entry))
-        attempt(entry);
+        attempt(entry, settings_.tie);
     }
     if (result_.trials.empty())
       throw Error(ErrorCode::unsupported, "no algorithm can serve the request");
+    result_.best = simplest_of_the_best();
+    try_other_slices(result_.best.contender);
     result_.best = simplest_of_the_best();
     return std::move(result_);
   }
 
  private:
-  /// Looks at a contender's slices. The fewest that come within the tolerance of its least limit
-  /// are tried first: they tell how far from its limits it stays, and cost the least to simulate.
+  /// Looks at a contender's slices, and tries some at once: few, which cost little to simulate.
   void expand(std::size_t number) {
     const Contender& contender = contenders_.all()[number];
     std::vector<Entry> entries;
@@ -73,19 +79,20 @@ class Search {
     }
     if (settings_.extrapolate && !settings_.exhaustive) {
       const auto first = std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) {
-        return entry.limit.seconds <= least_limit * (1 + settings_.tolerance);
+        return entry.limit.seconds <= least_limit * (1 + near);
       });
-      if (first != entries.end() && first->limit.seconds < least_ * (1 - settings_.tolerance)) {
-        attempt(*first);
+      if (first != entries.end() && first->limit.seconds < least_ * (1 + near)) {
+        attempt(*first, near);
         entries.erase(first);
       }
     }
     for (const Entry& entry : entries) queue_.push(entry);
   }
 
-  void attempt(const Entry& entry) {
+  /// Gives up when it takes so much longer than the best.
+  void attempt(const Entry& entry, double longer) {
     std::optional<double> give_up_after;
-    if (!settings_.exhaustive && least_ < never) give_up_after = least_ * (1 + settings_.tie);
+    if (!settings_.exhaustive && least_ < never) give_up_after = least_ * (1 + longer);
     const auto [seconds, complete] =
         simulate_(contenders_.all()[entry.contender], entry.slices, give_up_after);
     trials_of_[entry.contender].push_back(result_.trials.size());
@@ -107,6 +114,20 @@ class Search {
     }
     return nearest == nullptr ||
            entry.limit.seconds * nearest->seconds / nearest->limit.seconds < least_;
+  }
+
+  /// Those left out until now that may be as good as the best: fewer are simpler.
+  void try_other_slices(std::size_t number) {
+    const Contender& contender = contenders_.all()[number];
+    for (const int slices : contenders_.slices(contender, size_)) {
+      const auto& tried = trials_of_[number];
+      const bool known = std::any_of(tried.begin(), tried.end(), [&](std::size_t index) {
+        return result_.trials[index].slices == slices;
+      });
+      if (known) continue;
+      const Entry entry{contenders_.limit(contender, size_, slices), number, slices, false};
+      if (entry.limit.seconds <= least_ * (1 + settings_.tie)) attempt(entry, settings_.tie);
+    }
   }
 
   [[nodiscard]] Trial simplest_of_the_best() const {

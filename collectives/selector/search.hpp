@@ -28,7 +28,7 @@ using Simulator = std::function<std::pair<double, bool>(const Contender&, int sl
 
 struct SearchSettings {
   double tolerance = 0.02;  ///< what can be at most so much better than the best is left out
-  double tie = 0.01;        ///< what is at most so much slower than the best is as good
+  double tie = 0.02;        ///< what is at most so much slower than the best is as good
   /// A plan that took so many times its limit is taken to do so with other slices too, which
   /// leaves most of them out. Not so: only what cannot be better is left out.
   bool extrapolate = true;
