@@ -64,8 +64,8 @@ class Conflicts {
   [[nodiscard]] std::size_t home(std::uint64_t key) const;
   int cell(std::uint64_t key);
   void make_room();
-  int new_access(int id, int cell);
-  void list_reader(int access, Cell& cell);
+  int new_access(int id, int number);
+  void list_reader(int number, Cell& cell);
   void unlist_readers(Cell& cell);
   void unlist(Access& access, Cell& cell);
 

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "../plans_under_test.hpp"
 #include "machines.hpp"
 #include "reference.hpp"
 #include "ringside/collectives/executors/simulated/simulate.hpp"
 #include "ringside/collectives/lower.hpp"
+#include "ringside/tests/collectives/plans_under_test.hpp"
 #include "ringside/topology/bounds/bounds.hpp"
 #include "ringside/topology/presets/presets.hpp"
 
