@@ -198,6 +198,10 @@ std::string rate(double bytes, double seconds) {
 std::string plan_text(const CallExplanation& facts, const Explanation& plan) {
   std::string text = fmt::format("{} takes {} (simulated), {} of the message.\n", plan.spec,
                                  duration(plan.seconds), rate(message_of(facts), plan.seconds));
+  if (plan.range)
+    text += fmt::format(
+        "  Latencies decide at this size, and are known within a factor of 2: {} to {}.\n",
+        duration(plan.range->first), duration(plan.range->second));
   text += fmt::format(
       "  {}{} ops{}{}.\n",
       plan.steps ? fmt::format("{} steps from GPU to GPU one after another, ", *plan.steps) : "",
@@ -363,6 +367,8 @@ Json plan_json(const Explanation& plan) {
     full.push_back({{"name", each.name}, {"seconds", each.seconds}});
   return {{"spec", plan.spec},
           {"simulated_seconds", plan.seconds},
+          {"simulated_range",
+           plan.range ? Json({plan.range->first, plan.range->second}) : Json(nullptr)},
           {"ops", plan.ops},
           {"slices", plan.slices},
           {"steps", plan.steps ? Json(*plan.steps) : Json(nullptr)},
@@ -415,7 +421,7 @@ std::string times_message(double times, int ranks) {
 std::string explanation_text(const CallExplanation& facts) {
   std::string text =
       fmt::format("{}, {}, on {}. Nothing here was measured.\n\n", describe(facts.call.request),
-                  format_bytes(facts.call.bytes), facts.machine);
+                  bytes_text(message_of(facts)), facts.machine);
   if (!facts.chosen_because.empty())
     text += fmt::format("Chosen: {}: {}\n\n", facts.plans.front().spec, facts.chosen_because);
   for (const auto& plan : facts.plans) text += plan_text(facts, plan) + "\n";
