@@ -17,10 +17,12 @@
 #include "ringside/topology/live/live.hpp"
 #include "ringside/topology/load.hpp"
 #include "ringside/topology/presets/presets.hpp"
+#include "ringside/topology/readers/fact_values.hpp"
 #include "ringside/topology/readers/facts_json.hpp"
 #include "ringside/topology/writers/dot.hpp"
 #include "ringside/topology/writers/json_value.hpp"
 #include "ringside/topology/writers/matrix.hpp"
+#include "ringside/topology/writers/measured.hpp"
 #include "ringside/topology/writers/nccl_xml.hpp"
 #include "ringside/topology/writers/tree.hpp"
 
@@ -69,9 +71,13 @@ std::string machine_text(const Topology& topology) {
 }
 
 std::string to_text(const LoadedTopology& loaded) {
-  const std::string head = readings_text(loaded);
-  if (loaded.built) return head + (head.empty() ? "" : "\n") + machine_text(loaded.built->topology);
-  return head + "\nNo input tells how devices are linked; --format json prints what was read.\n";
+  std::string text = readings_text(loaded);
+  if (loaded.built)
+    text += (text.empty() ? "" : "\n") + machine_text(loaded.built->topology);
+  else
+    text += "\nNo input tells how devices are linked; --format json prints what was read.\n";
+  if (!loaded.measured.empty()) text += "\nMeasured:\n" + measured_text(loaded.measured);
+  return text;
 }
 
 Json findings_json(std::span<const Finding> findings) {
@@ -112,6 +118,7 @@ Json to_json(const LoadedTopology& loaded) {
     json["topology"] = topology_json_value(loaded.built->topology);
     json["findings"] = findings_json(loaded.built->findings);
   }
+  if (!loaded.measured.empty()) json["measured"] = measured_json(loaded.measured);
   return json;
 }
 
@@ -196,9 +203,10 @@ void run(const TopoRequest& request, int& exit_code) {
     throw Error(
         ErrorCode::invalid_argument,
         "name a file, - for standard input, a preset, or --live (see ringside topo --help)");
-  const auto loaded = request.live
-                          ? LoadedTopology{.readings = {}, .built = read_live(request.sources)}
-                          : load_topology(request.inputs);
+  const auto loaded =
+      request.live
+          ? LoadedTopology{.readings = {}, .built = read_live(request.sources), .measured = {}}
+          : load_topology(request.inputs);
   if (request.lint) return run_lint(loaded, request, exit_code);
   if (request.format == "json") return print(dump_json(to_json(loaded)));
   if (request.format == "matrix") return print(matrix_text(topology_of(loaded)));

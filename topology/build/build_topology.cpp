@@ -8,8 +8,10 @@
 #include "ringside/base/error.hpp"
 #include "ringside/topology/build/annotate.hpp"
 #include "ringside/topology/build/from_matrix.hpp"
+#include "ringside/topology/build/from_nccl_graph.hpp"
 #include "ringside/topology/build/from_pci.hpp"
 #include "ringside/topology/build/from_xml.hpp"
+#include "ringside/topology/build/measured.hpp"
 #include "ringside/topology/path.hpp"
 
 namespace ringside {
@@ -93,9 +95,11 @@ void annotate(std::span<const Reading> readings, BuiltTopology& built) {
   for (const auto* peers : all_of<PeerMatrix>(readings)) add_peer_access(*peers, built.topology);
   for (const auto* query : all_of<SmiQuery>(readings)) add_pcie_status(query->gpus, built.topology);
   for (const auto* csv : all_of<SmiCsv>(readings)) add_pcie_status(csv->gpus, built.topology);
+  for (const auto* rocm : all_of<RocmTopology>(readings)) add_rocm(*rocm, built.topology);
   for (const auto* links : all_of<LspciLinks>(readings)) add_lspci(*links, built.topology);
   for (const auto* status : all_of<NvlinkStatus>(readings))
     add_nvlink_status(*status, built.topology, built.findings);
+  add_measured_devices(readings, built.topology);
 }
 
 }  // namespace
@@ -107,6 +111,7 @@ bool tells_links(std::span<const Reading> readings) {
            std::holds_alternative<HwlocMachine>(reading.facts) ||
            std::holds_alternative<LinkMatrix>(reading.facts) ||
            std::holds_alternative<RocmTopology>(reading.facts) ||
+           std::holds_alternative<NcclGraph>(reading.facts) ||
            std::holds_alternative<PeerMatrix>(reading.facts);
   });
 }
@@ -122,6 +127,8 @@ BuiltTopology build_topology(std::span<const Reading> readings) {
       add_matrix(merge_matrices(matrices).links, built.topology, built.findings);
   } else if (!matrices.empty()) {
     built.topology = topology_from_matrix(merge_matrices(matrices), built.findings);
+  } else if (const auto graphs = all_of<NcclGraph>(readings); !graphs.empty()) {
+    built.topology = topology_from_nccl_graph(*graphs.front(), built.findings);
   } else if (!peers.empty()) {
     built.topology = only_gpus(*peers.front());
     built.findings.push_back(
