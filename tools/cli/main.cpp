@@ -74,6 +74,7 @@ void add_commands(CLI::App& app, int& exit_code) {
   add_algorithms_command(app, exit_code);
 #ifdef RINGSIDE_WITH_BENCH
   add_bench_command(app, exit_code);
+  add_simulate_command(app);
 #endif
   add_topo_command(app, exit_code);
   add_options_command(app, exit_code);

@@ -14,7 +14,7 @@
 namespace ringside::cli {
 namespace {
 
-constexpr double percent = 100, us = 1e6, giga = 1e9;
+constexpr double percent = 100, us = 1e6;
 
 const std::string& name_of(const Machine& machine, std::optional<ResourceId> resource) {
   static const std::string nothing = "nothing";
@@ -28,9 +28,8 @@ struct Part {
 };
 
 std::vector<Part> parts_of(const PathShares& shares, const Machine& machine) {
-  std::vector<Part> parts = {{"call", shares.call},
-                             {"overheads", shares.overhead},
-                             {"latencies", shares.latency}};
+  std::vector<Part> parts = {
+      {"call", shares.call}, {"overheads", shares.overhead}, {"latencies", shares.latency}};
   for (const auto& limited : shares.transfers)
     parts.push_back({name_of(machine, limited.resource), limited.seconds});
   std::erase_if(parts, [](const Part& part) { return part.seconds <= 0; });
@@ -39,6 +38,8 @@ std::vector<Part> parts_of(const PathShares& shares, const Machine& machine) {
 }
 
 // --- text ----------------------------------------------------------------------------------------
+
+std::string time_text(double seconds) { return format_duration(Seconds(seconds)); }
 
 std::string figure(double value) {
   return fmt::format("{:.{}f}", value, value < 10 ? 2 : value < 100 ? 1 : 0);
@@ -49,15 +50,12 @@ using Line = std::array<std::string, 6>;
 Line line_of(const SimulatedRow& row, const Machine& machine) {
   const std::string limit = limit_of(row, machine);
   if (row.is_range())
-    return {row.spec,
-            fmt::format("{} to {}", format_duration(row.least), format_duration(row.most)),
-            "-",
-            "-",
-            "-",
-            limit};
+    return {row.spec, fmt::format("{} to {}", time_text(row.least), time_text(row.most)),
+            "-",      "-",
+            "-",      limit};
   const std::string distance = row.bound > 0 ? figure(row.seconds / row.bound) + " x" : "-";
   return {row.spec,
-          format_duration(row.seconds),
+          time_text(row.seconds),
           figure(row.algorithm_bandwidth),
           figure(row.bus_bandwidth),
           distance,
@@ -85,15 +83,14 @@ std::string links_text(const SimulatedRow& row, const Machine& machine) {
   std::ranges::stable_sort(used, std::greater<>(), [&](ResourceId id) {
     return row.resources[static_cast<std::size_t>(id)].saturated;
   });
-  std::vector<Line> lines = {{"  " + row.spec, "bytes", "busy", "full", "of capacity", ""}};
+  std::vector<Line> lines = {{"  " + row.spec, "taken", "busy", "full", "of capacity", ""}};
   for (const ResourceId id : used) {
     const auto& usage = row.resources[static_cast<std::size_t>(id)];
     const double capacity = machine.resources()[static_cast<std::size_t>(id)].capacity;
-    lines.push_back({"    " + name_of(machine, id),
-                     format_bytes(static_cast<std::uint64_t>(usage.bytes)),
-                     format_duration(usage.busy), format_duration(usage.saturated),
-                     fmt::format("{:.0f} %", percent * usage.bytes / (capacity * row.seconds)),
-                     ""});
+    lines.push_back(
+        {"    " + name_of(machine, id), format_bytes(static_cast<std::uint64_t>(usage.bytes)),
+         time_text(usage.busy), time_text(usage.saturated),
+         fmt::format("{:.0f} %", percent * usage.bytes / (capacity * row.seconds)), ""});
   }
   return table(lines);
 }
@@ -105,18 +102,17 @@ std::string path_text(const SimulatedRow& row, const Machine& machine) {
   constexpr std::size_t most = 40;
   std::string text = fmt::format("  critical path of {}:\n", row.spec);
   for (const Part& part : parts_of(row.shares, machine))
-    text += fmt::format("    {:>9}  {:5.1f} %  {}\n", format_duration(part.seconds),
+    text += fmt::format("    {:>9}  {:5.1f} %  {}\n", time_text(part.seconds),
                         percent * part.seconds / row.seconds, part.name);
   const auto& path = row.critical_path;
   for (std::size_t i = 0; i < path.size() && i < most; ++i) {
     const auto& piece = path[i];
-    text += fmt::format("    {:12.3f} us  {:>10}  {}{}{}\n", piece.begin * us,
-                        format_duration(piece.end - piece.begin),
-                        kinds[static_cast<std::size_t>(piece.kind)],
-                        piece.op ? fmt::format(" of rank {}, op {}, slice {}", piece.rank,
-                                               *piece.op, piece.slice)
-                                 : "",
-                        piece.limit ? ": " + name_of(machine, piece.limit) : "");
+    text += fmt::format(
+        "    {:12.3f} us  {:>10}  {}{}{}\n", piece.begin * us, time_text(piece.end - piece.begin),
+        kinds[static_cast<std::size_t>(piece.kind)],
+        piece.op ? fmt::format(" of rank {}, op {}, slice {}", piece.rank, *piece.op, piece.slice)
+                 : "",
+        piece.limit ? ": " + name_of(machine, piece.limit) : "");
   }
   if (path.size() > most)
     text += fmt::format("    ... {} more pieces (--format json has all)\n", path.size() - most);
@@ -133,7 +129,7 @@ std::string title(const SimulationReport& report) {
   constexpr std::size_t shown = 16;
   const bool all = names.size() <= shown;
   if (!all) names.resize(shown);
-  return fmt::format("# simulated: {} of {} ({}{})\n", describe(request), to_string(report.type),
+  return fmt::format("# simulated: {} {} ({}{})\n", to_string(report.type), describe(request),
                      fmt::join(names, " "), all ? "" : " ...");
 }
 
@@ -152,8 +148,8 @@ std::string report_text(const SimulationReport& report) {
   if (!report.bound_reason.empty())
     text += fmt::format("# no plan can beat the bound: {}\n", report.bound_reason);
   for (auto first = report.rows.begin(); first != report.rows.end();) {
-    const auto end = std::find_if(
-        first, report.rows.end(), [&](const auto& row) { return row.asked != first->asked; });
+    const auto end = std::find_if(first, report.rows.end(),
+                                  [&](const auto& row) { return row.asked != first->asked; });
     std::vector<const SimulatedRow*> rows;
     for (auto row = first; row != end; ++row) rows.push_back(&*row);
     std::ranges::stable_sort(rows, {}, &SimulatedRow::seconds);
@@ -262,11 +258,11 @@ std::string report_csv(const SimulationReport& report) {
   for (const auto& row : report.rows) {
     const double least = row.is_range() ? row.least : row.seconds;
     const double most = row.is_range() ? row.most : row.seconds;
-    text += fmt::format("simulated,{},{},{},{},{},{},{},{},{},{},{},{}\n",
-                        quoted(report.machine->name), to_string(report.request.collective),
-                        report.request.ranks, row.bytes, quoted(row.spec), row.seconds, least, most,
-                        row.algorithm_bandwidth, row.bus_bandwidth, row.bound,
-                        quoted(limit_of(row, report.machine->machine)));
+    text +=
+        fmt::format("simulated,{},{},{},{},{},{},{},{},{},{},{},{}\n", quoted(report.machine->name),
+                    to_string(report.request.collective), report.request.ranks, row.bytes,
+                    quoted(row.spec), row.seconds, least, most, row.algorithm_bandwidth,
+                    row.bus_bandwidth, row.bound, quoted(limit_of(row, report.machine->machine)));
   }
   return text;
 }

@@ -215,6 +215,31 @@ void run(const TopoRequest& request, int& exit_code) {
   print(to_text(loaded));
 }
 
+/// Below another root lies another machine: then no library of this one is asked unless it is
+/// named.
+void add_live_options(CLI::App& command, TopoRequest& request) {
+  auto& sources = request.sources;
+  command.add_flag("--live", request.live,
+                   "This machine, from the kernel, hwloc, the NVIDIA driver and the CUDA runtime");
+  const auto library = [&](const char* name, auto& target, const char* text) {
+    return command.add_option(name, target, text)->type_name("LIBRARY");
+  };
+  auto* nvml = library("--nvml", sources.nvml, "With --live: the driver's management library");
+  auto* hwloc = library("--hwloc", sources.hwloc, "With --live: the hwloc library");
+  auto* cuda = library("--cuda-runtime", sources.cuda, "With --live: the CUDA runtime");
+  command
+      .add_option_function<std::string>(
+          "--root",
+          [&sources, nvml, hwloc, cuda](const std::string& root) {
+            sources.root = root;
+            if (nvml->empty()) sources.nvml.clear();
+            if (hwloc->empty()) sources.hwloc.clear();
+            if (cuda->empty()) sources.cuda.clear();
+          },
+          "With --live: read below this folder, not /; libraries are asked only if named")
+      ->type_name("FOLDER");
+}
+
 }  // namespace
 
 void add_topo_command(CLI::App& app, int& exit_code) {
@@ -229,12 +254,7 @@ void add_topo_command(CLI::App& app, int& exit_code) {
       ->type_name("FILE|PRESET");
   command->add_flag("--list-presets", request->list_presets, "List the machines known by name");
   add_format_option(*command, request->format, {"text", "json", "matrix", "xml", "dot"});
-  command->add_flag("--live", request->live, "This machine, from the kernel and the NVIDIA driver");
-  command->add_option("--root", request->sources.root, "With --live: read below this folder, not /")
-      ->type_name("FOLDER");
-  command
-      ->add_option("--nvml", request->sources.nvml, "With --live: the driver's management library")
-      ->type_name("LIBRARY");
+  add_live_options(*command, *request);
   command->add_flag("--lint", request->lint,
                     "Say what is odd or broken in the inputs; exit code 1 when something is");
   command->callback([request, &exit_code] { run(*request, exit_code); });

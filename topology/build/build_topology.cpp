@@ -7,6 +7,7 @@
 
 #include "ringside/base/error.hpp"
 #include "ringside/topology/build/annotate.hpp"
+#include "ringside/topology/build/from_lspci.hpp"
 #include "ringside/topology/build/from_matrix.hpp"
 #include "ringside/topology/build/from_nccl_graph.hpp"
 #include "ringside/topology/build/from_pci.hpp"
@@ -82,6 +83,19 @@ std::optional<Topology> described_tree(std::span<const Reading> readings,
   return tree;
 }
 
+/// The tree that lspci draws, unless it does not have the GPUs of the matrix: people cut it.
+std::optional<Topology> drawn_tree(std::span<const Reading> readings,
+                                   const std::vector<const LinkMatrix*>& matrices,
+                                   std::vector<Finding>& findings) {
+  auto tree = topology_from_lspci(readings);
+  if (!tree || matrices.empty() || tree->gpus().size() == matrices.front()->gpus) return tree;
+  findings.push_back(
+      {Severity::warning, 0,
+       fmt::format("lspci's tree has {} GPUs that are known, the matrix {}: the tree is not used",
+                   tree->gpus().size(), matrices.front()->gpus)});
+  return std::nullopt;
+}
+
 /// Also rocm-smi's tables, which are put in `converted`.
 std::vector<const LinkMatrix*> all_matrices(std::span<const Reading> readings,
                                             std::vector<LinkMatrix>& converted) {
@@ -105,6 +119,7 @@ void annotate(std::span<const Reading> readings, BuiltTopology& built) {
 }  // namespace
 
 bool tells_links(std::span<const Reading> readings) {
+  if (topology_from_lspci(readings)) return true;
   return std::ranges::any_of(readings, [](const Reading& reading) {
     return std::holds_alternative<NcclXml>(reading.facts) ||
            std::holds_alternative<Topology>(reading.facts) ||
@@ -121,7 +136,9 @@ BuiltTopology build_topology(std::span<const Reading> readings) {
   std::vector<LinkMatrix> converted;
   const auto matrices = all_matrices(readings, converted);
   const auto peers = all_of<PeerMatrix>(readings);
-  if (auto tree = described_tree(readings, built.findings)) {
+  auto tree = described_tree(readings, built.findings);
+  if (!tree) tree = drawn_tree(readings, matrices, built.findings);
+  if (tree) {
     built.topology = std::move(*tree);
     if (!matrices.empty())
       add_matrix(merge_matrices(matrices).links, built.topology, built.findings);

@@ -164,7 +164,7 @@ class Numbering {
   bool by_address(const std::vector<MeasuredDevice>& devices, const Topology& topology) {
     for (const auto& each : devices) {
       const auto node = each.address ? topology.find(*each.address) : std::nullopt;
-      if (node && topology.node(*node).number)
+      if (node && topology.node(*node).kind == NodeKind::gpu && topology.node(*node).number)
         numbers_.emplace(each.number, *topology.node(*node).number);
     }
     if (numbers_.size() == devices.size() && !devices.empty()) return true;

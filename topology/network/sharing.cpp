@@ -25,6 +25,8 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 constexpr double same = 1e-11;
 /// A resource is full when all but this part of its capacity is used.
 constexpr double slack = 1e-9;
+/// Resources with so few paths are summed up whenever a rate comes from them.
+constexpr std::size_t small = 16;
 
 }  // namespace
 
@@ -98,29 +100,31 @@ void Sharing::sum_up(ResourceState& resource) {
   }
 }
 
+/// Sums that are changed again and again gather rounding errors.
+void Sharing::count_edit(ResourceState& resource) {
+  if (++resource.edits > 64 + 2 * static_cast<int>(resource.entries.size())) sum_up(resource);
+}
+
 /// Of a path that has become `rated`.
 void Sharing::add_load(const Path& path) {
   for (const PathUse& use : uses(path)) {
     ResourceState& resource = resources_[at(use.resource)];
     resource.load += path.counted * use.weight * path.rate;
     ++resource.rated;
-    // Sums that are changed again and again gather rounding errors.
-    if (++resource.edits > 64 + 2 * static_cast<int>(resource.entries.size())) sum_up(resource);
+    count_edit(resource);
   }
   ++resources_[at(path.bottleneck)].limited;
 }
 
-/// Of a path that was `rated` and is now `waiting`.
+/// Of a path that is `rated` and will not be.
 void Sharing::take_load(Path& path) {
-  for (const PathUse& use : uses(path)) {
-    ResourceState& resource = resources_[at(use.resource)];
-    resource.load =
-        --resource.rated == 0 ? 0 : resource.load - path.counted * use.weight * path.rate;
-    ++resource.edits;
-  }
+  for (const PathUse& use : uses(path)) take_load(path, use, resources_[at(use.resource)]);
   --resources_[at(path.bottleneck)].limited;
-  path.bottleneck = -1;
-  path.counted = 0;
+}
+
+void Sharing::take_load(const Path& path, const PathUse& use, ResourceState& resource) {
+  resource.load = --resource.rated == 0 ? 0 : resource.load - path.counted * use.weight * path.rate;
+  ++resource.edits;
 }
 
 void Sharing::enter(PathId id, Path& path) {
@@ -168,6 +172,8 @@ std::span<const PathId> Sharing::settle() {
     }
     const bool was_idle = path.state == State::idle;
     if (path.state == State::rated) take_load(path);
+    path.counted = 0;
+    path.bottleneck = -1;
     path.state = path.flows > 0 ? State::waiting : State::idle;
     path.rate = 0;
     if (path.flows == 0)
@@ -227,33 +233,38 @@ double Sharing::key(const ResourceState& resource) {
 }
 
 void Sharing::queue(ResourceId id, ResourceState& resource) {
-  const double wanted = key(resource);
-  if (!(wanted < resource.queued)) return;  // looked at early enough
-  resource.queued = wanted;
-  queue_.emplace_back(wanted, id);
+  const bool early_enough = (resource.rising_paths == 0 || resource.capacity - resource.load >=
+                                                               resource.queued * resource.rising) &&
+                            (!resource.doubtful || resource.level >= resource.queued);
+  if (early_enough) return;
+  resource.queued = key(resource);
+  queue_.emplace_back(resource.queued, id);
   std::push_heap(queue_.begin(), queue_.end(), std::greater<>());
 }
 
-/// A waiting path begins to rise.
-void Sharing::raise(PathId id, Path& path) {
-  path.state = State::rising;
-  ++rising_paths_;
-  list(id, path);
+/// A path that is waiting, or has a rate and cannot keep it, begins to rise.
+void Sharing::raise(PathId id) {
+  Path& path = paths_[at(id)];
+  const bool rated = path.state == State::rated;
+  if (rated) --resources_[at(path.bottleneck)].limited;
   for (const PathUse& use : uses(path)) {
     ResourceState& resource = resources_[at(use.resource)];
+    if (rated) take_load(path, use, resource);
     resource.rising += path.flows * use.weight;
     ++resource.rising_paths;
     touch(use.resource, resource);
     doubt(resource);
     queue(use.resource, resource);
   }
+  path.state = State::rising;
+  ++rising_paths_;
 }
 
 void Sharing::raise_all() {
   if (waiting_.empty() && doubtful_ == 0) return;
   for (const ResourceId id : touched_)
     if (resources_[at(id)].doubtful) queue(id, resources_[at(id)]);
-  for (const PathId id : waiting_) raise(id, paths_[at(id)]);
+  for (const PathId id : waiting_) raise(id);
   waiting_.clear();
 
   while (rising_paths_ > 0 || doubtful_ > 0) {
@@ -277,7 +288,7 @@ void Sharing::visit(ResourceId id) {
   // Its moment may have moved on.
   if (!queue_.empty() && std::pair(key(resource), id) > queue_.front()) return queue(id, resource);
 
-  sum_up(resource);
+  if (resource.entries.size() <= small) sum_up(resource);
   double level = infinite;
   if (resource.rising_paths > 0) level = (resource.capacity - resource.load) / resource.rising;
   if (resource.doubtful) {
@@ -296,28 +307,28 @@ void Sharing::visit(ResourceId id) {
 void Sharing::relieve(ResourceId id, ResourceState& resource) {
   resource.doubtful = false;
   --doubtful_;
-  for (std::size_t i = 0; i < resource.entries.size(); ++i) {
-    const PathId limited = resource.entries[i].path;
-    Path& path = paths_[at(limited)];
-    if (path.state != State::rated || path.bottleneck != id) continue;
-    take_load(path);
-    raise(limited, path);
+  for (const Entry& entry : resource.entries) {
+    const Path& path = paths_[at(entry.path)];
+    if (path.state == State::rated && path.bottleneck == id) raise(entry.path);
   }
   queue(id, resource);
 }
 
-/// Paths that have more than `level` begin to rise. False: there are none.
+/// Paths that have more than `level` begin to rise. False: there are none. Also finds those that
+/// rise already.
 bool Sharing::push_down(ResourceState& resource, double level) {
-  bool any = false;
-  for (std::size_t i = 0; i < resource.entries.size(); ++i) {
-    const PathId other = resource.entries[i].path;
-    Path& path = paths_[at(other)];
-    if (path.state != State::rated || path.rate <= level * (1 + same)) continue;
-    take_load(path);
-    raise(other, path);
-    any = true;
+  const double most = level * (1 + same);
+  above_.clear();
+  rising_.clear();
+  for (const Entry& entry : resource.entries) {
+    const Path& path = paths_[at(entry.path)];
+    if (path.state == State::rising)
+      rising_.push_back(entry.path);
+    else if (path.state == State::rated && path.rate > most)
+      above_.push_back(entry.path);
   }
-  return any;
+  for (const PathId other : above_) raise(other);
+  return !above_.empty();
 }
 
 /// The rising paths of a full resource stay at `level`.
@@ -325,21 +336,24 @@ void Sharing::fix(ResourceId id, ResourceState& resource, double level) {
   if (std::exchange(resource.doubtful, false)) --doubtful_;
   if (resource.rising_paths == 0) return;
   resource.level = level;
-  for (const Entry& entry : resource.entries) {
-    Path& path = paths_[at(entry.path)];
-    if (path.state != State::rising) continue;
+  for (const PathId rising : rising_) {
+    Path& path = paths_[at(rising)];
+    if (path.bottleneck != id) list(rising, path);
     path.state = State::rated;
     path.rate = level;
     path.bottleneck = id;
     path.counted = path.flows;
-    --rising_paths_;
     for (const PathUse& use : uses(path)) {
       ResourceState& used = resources_[at(use.resource)];
       --used.rising_paths;
       used.rising -= path.flows * use.weight;
+      used.load += path.flows * use.weight * level;
+      ++used.rated;
+      count_edit(used);
     }
-    add_load(path);
   }
+  resource.limited += static_cast<int>(rising_.size());
+  rising_paths_ -= static_cast<int>(rising_.size());
 }
 
 }  // namespace ringside::network

@@ -30,13 +30,13 @@ class Sharing {
   void change(PathId path, int count);
 
   /// Works out the rates after all changes since the last time. Returns the paths that were
-  /// changed and those that have got another rate, each once, in no particular order.
+  /// changed and those that have got another bottleneck, each once, in no particular order.
   [[nodiscard]] std::span<const PathId> settle();
 
   /// Of each flow, bytes per second; infinite where no resource of the path is limited; 0 without
   /// flows.
   [[nodiscard]] double rate(PathId path) const { return paths_[at(path)].rate; }
-  /// What limits the path; -1: nothing.
+  /// What limits the path; -1: nothing. All paths that it limits have the rate level(it).
   [[nodiscard]] ResourceId bottleneck(PathId path) const { return paths_[at(path)].bottleneck; }
 
   /// Whether anything limits the path at all.
@@ -44,11 +44,13 @@ class Sharing {
     return paths_[at(path)].first < paths_[at(path)].limited_last;
   }
 
+  [[nodiscard]] double level(ResourceId resource) const { return resources_[at(resource)].level; }
+
   /// How many flows are on it.
   [[nodiscard]] int flows(ResourceId resource) const { return resources_[at(resource)].flows; }
   /// Whether its capacity is used up. Then, and only then, it is a bottleneck of some flow.
   [[nodiscard]] bool full(ResourceId resource) const;
-  /// The resources of which flows or load have changed since the last but one settle().
+  /// The resources of which flows, load or level have changed since the last but one settle().
   [[nodiscard]] std::span<const ResourceId> touched() const { return touched_; }
 
  private:
@@ -107,10 +109,12 @@ class Sharing {
   void leave(Path& path);
   void add_load(const Path& path);
   void take_load(Path& path);
+  static void take_load(const Path& path, const PathUse& use, ResourceState& resource);
+  void count_edit(ResourceState& resource);
   void sum_up(ResourceState& resource);
   bool place(PathId id, Path& path);
   void doubt(ResourceState& resource);
-  void raise(PathId id, Path& path);
+  void raise(PathId id);
   void raise_all();
   [[nodiscard]] static double key(const ResourceState& resource);
   void queue(ResourceId id, ResourceState& resource);
@@ -129,6 +133,7 @@ class Sharing {
 
   std::vector<std::pair<double, ResourceId>> queue_;  // a heap, smallest first
   int rising_paths_ = 0, doubtful_ = 0;
+  std::vector<PathId> above_, rising_;  // of the resource that is looked at
 };
 
 }  // namespace ringside::network

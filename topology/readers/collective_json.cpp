@@ -110,6 +110,8 @@ class TablesReader {
 
 void add_readings(const JsonSection& section, std::vector<Reading>& readings) {
   const JsonDocument document(section.json, "bench", report_limits);
+  const auto results = document.root().find("results");
+  if (!results || !results->is_array()) return;  // a report inside of something else
   for (auto& table : TablesReader().read(document.root()))
     readings.push_back(Reading{.reader = table.ours ? "Ringside's bench" : "nccl-tests",
                                .source = {},

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "ringside/base/error.hpp"
 #include "ringside/base/text.hpp"
 
@@ -15,40 +17,40 @@ constexpr int most_objects = 64;
 /// How deep in braces a text is, without regard to those in strings.
 class Nesting {
  public:
-  void read(std::string_view line) {
-    for (const char c : line) {
+  /// The length of the line up to the brace that closes the first one; nothing where it stays open.
+  std::optional<std::size_t> read(std::string_view line) {
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      const char c = line[i];
       if (in_string_) {
-        if (escaped_)
-          escaped_ = false;
-        else if (c == '\\')
-          escaped_ = true;
-        else
-          in_string_ = c != '"';
+        in_string_ = escaped_ || c != '"';
+        escaped_ = !escaped_ && c == '\\';
       } else if (c == '"') {
         in_string_ = true;
       } else if (c == '{') {
         ++depth_;
-      } else if (c == '}') {
-        --depth_;
+      } else if (c == '}' && --depth_ == 0) {
+        return i + 1;
       }
     }
+    return std::nullopt;
   }
-  [[nodiscard]] bool is_closed() const { return depth_ <= 0; }
 
  private:
   int depth_ = 0;
   bool in_string_ = false, escaped_ = false;
 };
 
-/// The object that begins in a line; `closed` is whether it ends.
+/// The object that begins in a line; `closed` tells whether it ends.
 JsonSection section_at(const Text& text, std::size_t start, bool& closed) {
   JsonSection section{.json = {}, .first_line = text.lines[start].number, .last_line = 0};
   Nesting nesting;
   for (std::size_t i = start; i < text.lines.size(); ++i) {
-    section.json += text.lines[i].text + "\n";
+    const auto& line = text.lines[i].text;
+    const auto end = nesting.read(line);
+    section.json += std::string_view(line).substr(0, end.value_or(line.size()));
+    section.json += '\n';
     section.last_line = text.lines[i].number;
-    nesting.read(text.lines[i].text);
-    closed = nesting.is_closed();
+    closed = end.has_value();
     if (closed) break;
   }
   return section;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ringside/topology/graph.hpp"
 #include "ringside/topology/readers/text.hpp"
 
 namespace ringside {
@@ -53,6 +54,18 @@ struct LspciTree {
     std::string address, buses;  ///< "01.2", "02-09"
   };
   std::vector<Bridge> bridges;
+  /// Each with the bridge that it is below, as far as the drawing's columns tell.
+  struct Function {
+    PciAddress address;
+    std::optional<PciAddress> parent;
+    std::string root;         ///< "0000:00"
+    std::string description;  ///< with `-v`, else ""
+    bool is_bridge = false;
+
+    bool operator==(const Function&) const = default;
+  };
+  std::vector<Function> functions;
+  bool columns_lost = false;  ///< a branch does not lie under any other
   int gpu_lines = 0;
   bool truncated = false;
 };

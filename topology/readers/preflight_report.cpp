@@ -168,6 +168,7 @@ std::vector<Reading> read_preflight_report(const Text& text) {
   std::vector<Reading> readings;
   for (const auto& section : json_sections(text, "\"ringside_preflight\"")) {
     const JsonDocument document(section.json, "preflight", report_limits);
+    if (!document.root().find("ringside_preflight")) continue;  // inside of something else
     auto report = read_report(document.root());
     std::vector<Finding> findings;
     if (report.is_virtual)

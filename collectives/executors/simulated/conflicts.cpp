@@ -23,7 +23,7 @@ Conflicts::Conflicts(const Request& request, const Shape& shape, int chunks)
     : cells_(request, chunks),
       slices_(static_cast<std::uint64_t>(shape.slices)),
       depth_(static_cast<std::uint64_t>(shape.depth)),
-      table_(first_table, none) {
+      table_(first_table) {
   for (std::size_t size = table_.size(); size > 1; size /= 2) ++shift_;
   shift_ = 64 - shift_;
 }
@@ -46,8 +46,8 @@ std::size_t Conflicts::home(std::uint64_t key) const {
 int Conflicts::cell(std::uint64_t key) {
   const std::size_t mask = table_.size() - 1;
   std::size_t at = home(key);
-  for (; table_[at] != none; at = (at + 1) & mask)
-    if (pool_[index(table_[at])].key == key) return table_[at];
+  for (; table_[at].cell != none; at = (at + 1) & mask)
+    if (table_[at].key == key) return table_[at].cell;
   if (cells_in_use() * 2 >= table_.size()) {
     make_room();
     return cell(key);
@@ -55,30 +55,30 @@ int Conflicts::cell(std::uint64_t key) {
   std::size_t end = pool_.size();
   const int number = take(free_cells_, end);
   pool_.resize(end);
-  pool_[index(number)] = {key};
-  table_[at] = number;
+  pool_[index(number)] = {};
+  table_[at] = {key, number};
   return number;
 }
 
 /// Drops the cells without users; where most have some, the table becomes larger.
 void Conflicts::make_room() {
-  std::vector<int> old = std::exchange(table_, {});
-  std::erase_if(old, [&](int number) {
-    if (number == none) return true;
-    if (pool_[index(number)].users > 0) return false;
-    free_cells_.push_back(number);
+  std::vector<Entry> old = std::exchange(table_, {});
+  std::size_t size = old.size();
+  std::erase_if(old, [&](const Entry& entry) {
+    if (entry.cell == none) return true;
+    if (pool_[index(entry.cell)].users > 0) return false;
+    free_cells_.push_back(entry.cell);
     return true;
   });
-  std::size_t size = std::size_t{1} << (64 - shift_);
   if (old.size() * 4 > size) {
     size *= 2;
     --shift_;
   }
-  table_.assign(size, none);
-  for (const int number : old) {
-    std::size_t at = home(pool_[index(number)].key);
-    while (table_[at] != none) at = (at + 1) & (size - 1);
-    table_[at] = number;
+  table_.assign(size, {});
+  for (const Entry& entry : old) {
+    std::size_t at = home(entry.key);
+    while (table_[at].cell != none) at = (at + 1) & (size - 1);
+    table_[at] = entry;
   }
 }
 

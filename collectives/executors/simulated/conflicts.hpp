@@ -39,10 +39,13 @@ class Conflicts {
   static constexpr int none = -1;
   /// A cell of memory that ops under way touch.
   struct Cell {
-    std::uint64_t key = 0;
     int writer = none;        ///< the last, while it is under way
     int first_reader = none;  ///< of the accesses since that write
     int users = 0;            ///< accesses of ops under way, also those before the last write
+  };
+  struct Entry {
+    std::uint64_t key = 0;
+    int cell = none;
   };
   /// A touch of a cell by an op.
   struct Access {
@@ -70,9 +73,9 @@ class Conflicts {
   std::uint64_t slices_, depth_;
   std::vector<Cell> pool_;  // cells in the table and free ones
   std::vector<int> free_cells_;
-  // Open addressing: indices into pool_, or none. A cell without users stays until room is needed:
-  // looking for it again would cost more.
-  std::vector<int> table_;
+  // Open addressing. A cell without users stays until room is needed: looking for it again would
+  // cost more.
+  std::vector<Entry> table_;
   int shift_ = 0;
   std::vector<int> touched_;  // cells of the op that is being added: sources', then destinations'
   std::vector<Access> accesses_;

@@ -47,13 +47,14 @@ Execution::Execution(const Machine& machine, OpSource& source, const SimulatedCa
       hungry_(streams_.size()),
       end_(overheads_.call) {}
 
-Simulation Execution::run() {
+std::optional<Simulation> Execution::run() {
   while (true) {
     do {
       settle();
       retire();
       fill();
     } while (!instant_.empty());
+    if (unreached_) return std::nullopt;
     if (wanted_.give_up_after && std::max(engine_.now(), overheads_.call) > *wanted_.give_up_after)
       result_.gave_up = true;
     if (result_.gave_up || !engine_.advance(tokens_)) break;
@@ -78,7 +79,7 @@ void Execution::learn_counts(std::vector<std::uint64_t> of_slice) {
 }
 
 void Execution::fill() {
-  while (hungry_ > 0 && !exhausted_) {
+  while (hungry_ > 0 && !exhausted_ && !unreached_) {
     if (ops_of_slice_.empty() && live_.size() - free_.size() > many_live)
       learn_counts(source_.ops_of_streams());
     else if (!pull())
@@ -121,6 +122,10 @@ void Execution::take(const Op& op) {
   taken.stream = source_.stream_of(op);
   taken.bytes = slice_bytes_(op.chunk(), op.count, taken.slice);
   taken.route = &routes_.of(op, taken.stream, slots);
+  if (!taken.route->reached) {
+    unreached_ = true;
+    return;
+  }
   if (wanted_.timeline) {
     words_.resize(live_.size());
     words_[static_cast<std::size_t>(id)] = words_of(op);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,8 @@ class Execution {
   Execution(const Machine& machine, OpSource& source, const SimulatedCall& call,
             const SimulationWanted& wanted);
 
-  [[nodiscard]] Simulation run();
+  /// Nothing if an op does what the machine cannot do directly: then the plan must be lowered.
+  [[nodiscard]] std::optional<Simulation> run();
 
  private:
   static constexpr int none = -1;
@@ -91,6 +93,7 @@ class Execution {
   std::vector<std::uint64_t> ops_of_slice_;  // by stream, once known
   std::size_t hungry_ = 0;                   // streams that need an op before time goes on
   bool exhausted_ = false;
+  bool unreached_ = false;  // some op's memory is out of its GPU's reach
 
   std::vector<Live> live_;
   std::vector<std::string> words_;  // of each of them, for the timeline

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "ringside/collectives/executors/simulated/routes.hpp"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -23,17 +24,25 @@ const Route& Routes::find() {
   return known != known_.end() ? known->second : known_.emplace(key_, work_out()).first->second;
 }
 
+bool Routes::reaches(int gpu, const Place& place) const {
+  return place.host || place.gpu == gpu || machine_.peer_access(gpu, place.gpu);
+}
+
 Route Routes::work_out() {
-  const auto first_destination = static_cast<std::size_t>(key_[1]) + 2;
+  const int gpu = gpus_[static_cast<std::size_t>(key_[0])];
+  const auto sources = static_cast<std::size_t>(key_[1]);
   std::vector<Place> places;
   for (std::size_t i = 2; i < key_.size(); ++i) places.push_back(place(key_[i]));
+  Route route;
+  route.reached = std::all_of(places.begin(), places.end(),
+                              [&](const Place& each) { return reaches(gpu, each); });
+  if (!route.reached) return route;
   const std::span<const Place> all(places);
-  const OpDemand demand =
-      demand_of(machine_, gpus_[static_cast<std::size_t>(key_[0])],
-                all.first(first_destination - 2), all.subspan(first_destination - 2));
-  return {.path = engine_.add_path(demand.uses),
-          .overhead = demand.overhead,
-          .latency = demand.latency};
+  const OpDemand demand = demand_of(machine_, gpu, all.first(sources), all.subspan(sources));
+  route.path = engine_.add_path(demand.uses);
+  route.overhead = demand.overhead;
+  route.latency = demand.latency;
+  return route;
 }
 
 }  // namespace ringside::simulated

@@ -17,6 +17,9 @@ struct Route {
   PathId path = 0;
   double overhead = 0;  ///< seconds
   double latency = 0;   ///< seconds
+  /// Whether the GPU reaches all memory of the op. Else the plan must be lowered, and the rest of
+  /// this is void.
+  bool reached = true;
 };
 
 class Routes {
@@ -56,6 +59,7 @@ class Routes {
   }
   const Route& find();
   [[nodiscard]] Route work_out();
+  [[nodiscard]] bool reaches(int gpu, const Place& place) const;
   [[nodiscard]] Place place(int number) const {
     return {gpus_[static_cast<std::size_t>(number / 2)], number % 2 != 0};
   }

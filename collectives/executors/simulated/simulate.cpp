@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <numeric>
 
 #include "ringside/base/error.hpp"
@@ -51,12 +50,6 @@ AccessMatrix access_of(const Machine& machine, const std::vector<int>& gpus) {
   return access;
 }
 
-bool is_full(const AccessMatrix& access) {
-  return std::all_of(access.begin(), access.end(), [](const auto& row) {
-    return std::all_of(row.begin(), row.end(), [](Access each) { return each == Access::direct; });
-  });
-}
-
 Plan stored(const Spec& spec, const Request& request) {
   PlanStream stream(spec, request);
   Plan plan(request, stream.shape(), stream.spec());
@@ -74,33 +67,28 @@ Plan stored(const Spec& spec, const Request& request) {
   return plan;
 }
 
-Simulation simulate_stored(const Machine& machine, const Plan& plan, const SimulatedCall& call,
-                           const SimulationWanted& wanted) {
-  OpSource source(plan);
-  return Execution(machine, source, call, wanted).run();
-}
-
 }  // namespace
 
 Simulation simulate(const Machine& machine, const Spec& spec, const Request& request,
                     const SimulatedCall& call, const SimulationWanted& wanted) {
   validate(request);
   const SimulatedCall complete = settled(machine, request, call);
-  const AccessMatrix access = access_of(machine, complete.gpus);
-  if (!is_full(access))
-    return simulate_stored(machine, lower(stored(spec, request), access), complete, wanted);
   OpSource source(spec, request);
-  return Execution(machine, source, complete, wanted).run();
+  if (auto result = Execution(machine, source, complete, wanted).run()) return std::move(*result);
+  return simulate(machine, lower(stored(spec, request), access_of(machine, complete.gpus)),
+                  complete, wanted);
 }
 
 Simulation simulate(const Machine& machine, const Plan& plan, const SimulatedCall& call,
                     const SimulationWanted& wanted) {
   check_structure(plan);
   const SimulatedCall complete = settled(machine, plan.request(), call);
-  if (!allowed(plan, access_of(machine, complete.gpus)))
+  OpSource source(plan);
+  auto result = Execution(machine, source, complete, wanted).run();
+  if (!result)
     refuse(fmt::format("the plan {} does what the machine cannot do directly: lower it first",
                        plan.spec()));
-  return simulate_stored(machine, plan, complete, wanted);
+  return std::move(*result);
 }
 
 }  // namespace ringside
