@@ -185,14 +185,15 @@ Way Ways::write(int from, Place to, Mover mover) {
   return way;
 }
 
-/// A read is asked for first: there and back again.
+/// A read is asked for first: there and back again. NICs fetch and store as copy engines do.
 Way Ways::between(int from, int to, Mover mover, bool writes) {
   Way way;
   for (const auto& part : routes_.between(gpu(from), gpu(to))) {
     const Route route = redirected(part.route);
     for (const auto& leg : legs_of(route)) {
       const bool over_host = leg_goes_over_host(leg, leg.size() == route.size());
-      const Manner manner{.mover = mover,
+      const bool by_nic = leg.size() < route.size() && !over_host;
+      const Manner manner{.mover = by_nic ? Mover::copy_engine : mover,
                           .share = part.share,
                           .toll = toll_of(leg, writes),
                           .with_host = over_host};

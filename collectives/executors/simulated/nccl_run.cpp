@@ -138,25 +138,29 @@ double network_seconds(const Machine& machine, const NcclCall& call,
 }
 
 /// The switch reads S from every GPU and stores S to it; a GPU also gets and sends the S / n that
-/// it sees to. So S (1 + 1/n) pass each direction of its links.
+/// it sees to. So S (1 + 1/n) pass each direction of its links. Reduction and store overlap once
+/// enough is under way.
 double nvls_seconds(const Machine& machine, const NcclCall& call) {
   if (call.collective != Collective::all_reduce) refuse(call);
   const Topology& topology = machine.topology();
   const auto nodes = topology.gpus();
   double rate = std::numeric_limits<double>::infinity();
   std::vector<std::vector<int>> boxes;
+  const bool one_fabric = boxes_of(machine, call.gpus) == 1;
   int last_box = -1;
   for (const int gpu : call.gpus) {
     const NodeId node = nodes.at(static_cast<std::size_t>(gpu));
     rate = std::min(rate, in_switch_rate(machine, node));
-    if (topology.node(node).box != last_box) boxes.emplace_back();
-    last_box = topology.node(node).box;
+    const int box = one_fabric ? 0 : topology.node(node).box;
+    if (box != last_box) boxes.emplace_back();
+    last_box = box;
     boxes.back().push_back(gpu);
   }
   const double ranks = static_cast<double>(boxes.front().size());
-  const double inside = call.bytes * (1 + 1 / ranks) / rate;
+  const double moving = call.bytes * (1 + 1 / ranks) / rate;
   const LinkModel& model = machine.model();
   const double start = (model.value("nccl.call") + model.value("nccl.nvls")) * micro;
+  const double inside = moving + std::min(moving, model.value("nccl.nvls_fill") * micro);
   if (boxes.size() == 1) return start + inside;
   const double hops = std::ceil(std::log2(static_cast<double>(boxes.size())));
   return start + 2 * hops * model.value("nccl.step.network") * micro +
