@@ -23,6 +23,7 @@
 #include "ringside/tools/cli/call_options.hpp"
 #include "ringside/tools/cli/commands.hpp"
 #include "ringside/tools/cli/machine_options.hpp"
+#include "ringside/tools/cli/simulate_fit.hpp"
 #include "ringside/tools/cli/simulate_report.hpp"
 #include "ringside/tools/cli/sizes.hpp"
 
@@ -33,6 +34,7 @@ constexpr double giga = 1e9;
 
 struct Arguments {
   MachineArguments machine;
+  FitArguments fit;
   std::string algorithm = "all", sizes = "64K,1M,16M,256M";
   CallArguments call;
   bool links = false, critical_path = false;
@@ -223,8 +225,14 @@ void add_simulate_command(CLI::App& app) {
       ->add_option("--timeline", arguments->timeline,
                    "Write every op for chrome://tracing or ui.perfetto.dev")
       ->type_name("FILE");
+  add_fit_options(*command, arguments->fit);
   add_format_option(*command, arguments->format, {"text", "json", "csv"});
-  command->callback([arguments] { run(*arguments); });
+  command->callback([arguments] {
+    if (arguments->fit.files.empty())
+      run(*arguments);
+    else
+      run_fit(arguments->machine, arguments->fit);
+  });
 }
 
 }  // namespace ringside::cli
