@@ -170,7 +170,7 @@ TEST(Simulation, EqualsAnIndependentOneOfStoredPlans) {
 }
 
 TEST(Simulation, IsNeverBelowABoundThatNoPlanCanBeat) {
-  expect_simulations_keep_the_bounds(17, 60);
+  expect_simulations_keep_the_bounds(67, 60);
 }
 
 TEST(Simulation, OfASlicedChainWithTheNarrowCardAtItsEndBeatsTheOptimumOfTwoPhases) {
