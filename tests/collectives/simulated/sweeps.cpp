@@ -110,8 +110,8 @@ bool keeps_bound(const Machine& machine, const std::string& spec, const Request&
   const auto call = call_of(request, even_blocks(request, elements / blocks));
   const auto simulation = try_simulation(machine, spec, request, call, {});
   if (!simulation) return false;
-  const double bytes =
-      static_cast<double>(elements / blocks * blocks) * static_cast<double>(call.element_bytes);
+  const std::size_t length = elements / blocks * blocks;
+  const double bytes = static_cast<double>(length) * static_cast<double>(call.element_bytes);
   const auto bounds = bounds_for(machine, call.gpus, request, bytes);
   EXPECT_GE(simulation->seconds, bounds.seconds * (1 - 1e-9))
       << machine.topology().name << ", " << words(spec, request) << ", " << elements
