@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 namespace ringside::network {
 namespace {
@@ -246,8 +245,7 @@ void Sharing::queue(ResourceId id, ResourceState& resource) {
                             (!resource.doubtful || resource.level >= resource.queued);
   if (early_enough) return;
   resource.queued = key(resource);
-  queue_.emplace_back(resource.queued, id);
-  std::push_heap(queue_.begin(), queue_.end(), std::greater<>());
+  queue_.set(id, {resource.queued, id}, queue_places_);
 }
 
 /// A path that is waiting, or has a rate and cannot keep it, begins to rise.
@@ -279,26 +277,27 @@ void Sharing::raise_all() {
   waiting_.clear();
 
   while (rising_paths_ > 0 || doubtful_ > 0) {
-    const auto [level, id] = queue_.front();
-    std::pop_heap(queue_.begin(), queue_.end(), std::greater<>());
-    queue_.pop_back();
+    const ResourceId id = queue_.top().id;
     ResourceState& resource = resources_[at(id)];
-    if (level != resource.queued) continue;  // queued again since
+    if (resource.rising_paths == 0) resource.rising = 0;
+    const double now = key(resource);
+    if (now > resource.queued && now < infinite) {  // its moment has moved on
+      resource.queued = now;
+      queue_.set(id, {now, id}, queue_places_);
+      continue;
+    }
     resource.queued = infinite;
-    visit(id);
+    queue_.erase(id, queue_places_);
+    if (now < infinite) visit(id, resource);
   }
-  for (const auto& [level, id] : queue_) resources_[at(id)].queued = infinite;
-  queue_.clear();
+  while (!queue_.empty()) {
+    resources_[at(queue_.last().id)].queued = infinite;
+    queue_.erase(queue_.last().id, queue_places_);
+  }
 }
 
-/// The level has come to a resource that stood first in the queue.
-void Sharing::visit(ResourceId id) {
-  ResourceState& resource = resources_[at(id)];
-  if (resource.rising_paths == 0) resource.rising = 0;
-  if (key(resource) == infinite) return;
-  // Its moment may have moved on.
-  if (!queue_.empty() && std::pair(key(resource), id) > queue_.front()) return queue(id, resource);
-
+/// The level has come to a resource.
+void Sharing::visit(ResourceId id, ResourceState& resource) {
   if (resource.entries.size() <= small) sum_up(resource);
   double level = infinite;
   if (resource.rising_paths > 0) level = (resource.capacity - resource.load) / resource.rising;

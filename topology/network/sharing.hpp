@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "ringside/topology/network/flow_engine.hpp"
+#include "ringside/topology/network/indexed_heap.hpp"
 
 namespace ringside::network {
 
@@ -121,7 +122,7 @@ class Sharing {
   void raise_all();
   [[nodiscard]] static double key(const ResourceState& resource);
   void queue(ResourceId id, ResourceState& resource);
-  void visit(ResourceId id);
+  void visit(ResourceId id, ResourceState& resource);
   void relieve(ResourceId id, ResourceState& resource);
   [[nodiscard]] bool push_down(ResourceState& resource, double level);
   void fix(ResourceId id, ResourceState& resource, double level);
@@ -135,7 +136,8 @@ class Sharing {
   std::vector<ResourceId> touched_, moved_;
   bool settled_ = true;
 
-  std::vector<std::pair<double, ResourceId>> queue_;  // a heap, smallest first
+  IndexedHeap<std::pair<double, ResourceId>> queue_;  // by level; never two alike
+  HeapPlaces queue_places_;
   int rising_paths_ = 0, doubtful_ = 0;
   std::vector<PathId> above_, rising_;  // of the resource that is looked at
 };
