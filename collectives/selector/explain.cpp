@@ -11,6 +11,8 @@
 
 #include "ringside/base/json_write.hpp"
 #include "ringside/base/text.hpp"
+#include "ringside/collectives/cost.hpp"
+#include "ringside/collectives/layout.hpp"
 
 namespace ringside {
 namespace {
@@ -71,6 +73,9 @@ std::string one_way(const CallExplanation& facts, const LinkTraffic& link, doubl
   return link.of_gpu ? times(facts, bytes) : fmt::format("{:.3g} S", bytes / message_of(facts));
 }
 
+/// Seconds that the direction with more to do takes.
+double slower_way(const LinkTraffic& link) { return std::max(link.out.seconds, link.in.seconds); }
+
 std::string load_text(const CallExplanation& facts, const LinkTraffic& link) {
   const double both = link.out.bytes + link.in.bytes;
   const double n = facts.call.request.ranks;
@@ -80,7 +85,7 @@ std::string load_text(const CallExplanation& facts, const LinkTraffic& link) {
                               : fmt::format("{:.3g} S", multiple);
   return fmt::format("{}, {}: {} out, {} in; that alone takes {}", bytes_text(both), all,
                      one_way(facts, link, link.out.bytes), one_way(facts, link, link.in.bytes),
-                     duration(std::max(link.out.seconds, link.in.seconds)));
+                     duration(slower_way(link)));
 }
 
 std::string pair_names(const CallExplanation& facts,
@@ -109,11 +114,13 @@ std::string links_text(const CallExplanation& facts, const Explanation& plan) {
   std::string text =
       fmt::format("  What the links carry, S being the message ({}), n the ranks ({}):\n",
                   bytes_text(message_of(facts)), facts.call.request.ranks);
+  const double longest = plan.links.empty() ? 0 : slower_way(plan.links.front());
+  constexpr double worth_a_line = 0.1;
   std::vector<bool> told(plan.links.size());
   std::size_t lines = 0;
   for (std::size_t i = 0; i < plan.links.size(); ++i) {
     if (told[i]) continue;
-    if (++lines > most_links) {
+    if (++lines > most_links || slower_way(plan.links[i]) < worth_a_line * longest) {
       text += fmt::format("    and {} more, which take less\n",
                           std::count(told.begin(), told.end(), false));
       break;
@@ -191,6 +198,10 @@ std::string rate(double bytes, double seconds) {
 std::string plan_text(const CallExplanation& facts, const Explanation& plan) {
   std::string text = fmt::format("{} takes {} (simulated), {} of the message.\n", plan.spec,
                                  duration(plan.seconds), rate(message_of(facts), plan.seconds));
+  if (plan.range)
+    text += fmt::format(
+        "  Latencies decide at this size, and are known within a factor of 2: {} to {}.\n",
+        duration(plan.range->first), duration(plan.range->second));
   text += fmt::format(
       "  {}{} ops{}{}.\n",
       plan.steps ? fmt::format("{} steps from GPU to GPU one after another, ", *plan.steps) : "",
@@ -327,7 +338,7 @@ std::string comparison_text(const CallExplanation& facts, const Explanation& fir
 
 std::string alternatives_text(const CallExplanation& facts) {
   if (facts.alternatives.empty()) return {};
-  std::string text = "The others:\n";
+  std::string text = "Others:\n";
   for (const auto& other : facts.alternatives)
     text +=
         fmt::format("  {}{}{}\n", other.spec,
@@ -356,6 +367,8 @@ Json plan_json(const Explanation& plan) {
     full.push_back({{"name", each.name}, {"seconds", each.seconds}});
   return {{"spec", plan.spec},
           {"simulated_seconds", plan.seconds},
+          {"simulated_range",
+           plan.range ? Json({plan.range->first, plan.range->second}) : Json(nullptr)},
           {"ops", plan.ops},
           {"slices", plan.slices},
           {"steps", plan.steps ? Json(*plan.steps) : Json(nullptr)},
@@ -372,6 +385,30 @@ Json bound_json(const Bound& bound, double message) {
 
 }  // namespace
 
+std::string choice_text(const Choice& choice, const Plan& plan, std::uint64_t bytes) {
+  const Request& request = plan.request();
+  std::string text = fmt::format("{}, {}: {}.\nWhy: {}.\n", describe(request), format_bytes(bytes),
+                                 plan.spec(), choice.why);
+  const auto blocks = at(block_count(request));
+  const std::size_t element = bytes % (4 * blocks) == 0 ? 4 : 1;
+  const Cost cost =
+      cost_of(plan, std::vector<std::size_t>(blocks, bytes / blocks / element), element);
+  const double message = message_bytes(request, static_cast<double>(bytes));
+  if (message == 0) return text + "It moves nothing.\n";
+  const auto part = [&](std::uint64_t moved) {
+    return fmt::format("{} ({})", format_bytes(moved),
+                       times_message(static_cast<double>(moved) / message, request.ranks));
+  };
+  text += fmt::format(
+      "Counted: {} step{} from rank to rank one after another{}; of the message S = {} a rank "
+      "sends\n"
+      "at most {} and receives at most {}.\n",
+      cost.steps, cost.steps == 1 ? "" : "s",
+      plan.shape().slices > 1 ? fmt::format(", slices counted ({})", plan.shape().slices) : "",
+      bytes_text(message), part(cost.busiest_sent()), part(cost.busiest_received()));
+  return text;
+}
+
 std::string times_message(double times, int ranks) {
   const double n = ranks;
   const std::string plain = fmt::format("{:.3g} S", times);
@@ -384,7 +421,7 @@ std::string times_message(double times, int ranks) {
 std::string explanation_text(const CallExplanation& facts) {
   std::string text =
       fmt::format("{}, {}, on {}. Nothing here was measured.\n\n", describe(facts.call.request),
-                  format_bytes(facts.call.bytes), facts.machine);
+                  bytes_text(message_of(facts)), facts.machine);
   if (!facts.chosen_because.empty())
     text += fmt::format("Chosen: {}: {}\n\n", facts.plans.front().spec, facts.chosen_because);
   for (const auto& plan : facts.plans) text += plan_text(facts, plan) + "\n";

@@ -29,7 +29,7 @@ bool is_library_option(std::string_view assignment) {
 std::string what_if_help() {
   std::string text = "What if something were different; may be given again:";
   for (const WhatIfWord& word : what_if_words())
-    text += fmt::format("\n  {:18} {}", word.form, word.meaning);
+    text += fmt::format("\n  {:20} {}", word.form, word.meaning);
   return text;
 }
 

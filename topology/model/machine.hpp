@@ -39,7 +39,7 @@ struct Overheads {
   double call = 0;     ///< once a call: from its start until the first op can begin
   double op = 0;       ///< before each op of a kernel
   double copy_op = 0;  ///< before each op of a copy engine
-  double wait = 0;     ///< for an op that waits for one of another stream
+  double wait = 0;     ///< from an op's end until an op of another stream that waits for it sees it
 };
 
 /// What of the machine is other than the topology says. See what_if.hpp for words.

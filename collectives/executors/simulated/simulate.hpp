@@ -6,6 +6,11 @@
 /// stream (a lane of a rank) runs its ops one after another, slice after slice, and an op waits for
 /// those that it conflicts with: the order that every executor keeps (dependencies.hpp), derived
 /// here while the ops are pulled, so that a plan need not be stored. All times are simulated.
+///
+/// In seconds, from when an op is ready: the overhead of issuing it, the latency of its farthest
+/// source and its farthest destination, then its transfer. It is ready when the op before it in its
+/// stream has ended, and `Overheads::wait` after those of other streams that it waits for have. An
+/// op without bytes (fewer elements than chunks and slices) orders others and takes nothing else.
 #pragma once
 
 #include <cstdint>
