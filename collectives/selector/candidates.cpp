@@ -150,7 +150,10 @@ class Lister {
 
   Candidates list() {
     for (const AlgorithmInfo& info : registered_algorithms()) {
-      if (info.name == "hierarchical") continue;
+      const auto& served = info.collectives;
+      const bool serves =
+          std::find(served.begin(), served.end(), request_.collective) != served.end();
+      if (!serves || info.name == "hierarchical") continue;
       if (takes(info, "order"))
         for (const Order& order : orders_for(info)) add(in_order(info.name, order));
       else
@@ -161,13 +164,13 @@ class Lister {
   }
 
  private:
-  void add(const Spec& spec) {
+  void add(const Spec& spec, bool fits = false) {
     std::string text = to_string(spec);
     if (!known_.insert(text).second) return;
     if (auto why = refusal(text, request_))
       found_.refused.push_back({std::move(text), std::move(*why)});
     else
-      found_.specs.push_back(spec);
+      found_.listed.push_back({spec, fits});
   }
 
   /// Orders for an algorithm that takes one. A chain has ends; a ring, and whatever turns about a
@@ -208,7 +211,7 @@ class Lister {
     }
     list_reordered();
     if (all_)
-      for (const Groups& groups : all_equal_groups(ranks_)) list_few(groups);
+      for (const Groups& groups : all_equal_groups(ranks_)) list_few(groups, false);
   }
 
   /// Inside groups: what has halves, and for small data what is quick.
@@ -267,18 +270,18 @@ class Lister {
   }
 
   void list_grouping(const Groups& groups) {
-    if (!any_order_) return list_few(groups);
+    if (!any_order_) return list_few(groups, true);
     for (const Spec& inner : inner_specs(groups))
-      for (const Spec& outer : outer_specs(groups)) add(hierarchical(groups, inner, outer));
+      for (const Spec& outer : outer_specs(groups)) add(hierarchical(groups, inner, outer), true);
   }
 
   /// The combinations that move the least data.
-  void list_few(const Groups& groups) {
+  void list_few(const Groups& groups, bool fits) {
     std::vector<Spec> inners = with_transfers("two_shot");
     inners.push_back({"ring", {}});
     for (const Spec& inner : inners)
       for (const char* outer : {"ring", "two_shot", "halving_doubling", "recursive_doubling"})
-        add(hierarchical(groups, inner, {outer, {}}));
+        add(hierarchical(groups, inner, {outer, {}}), fits);
   }
 
   /// Inside the outer groups another hierarchy.
@@ -287,7 +290,7 @@ class Lister {
     for (const Spec& innermost : specs)
       for (const Spec& middle : specs)
         for (const Spec& across : specs)
-          add(hierarchical(outer, hierarchical(inside, innermost, middle), across));
+          add(hierarchical(outer, hierarchical(inside, innermost, middle), across), true);
   }
 
   /// Algorithms that take no order, along orders of the machine: groups of one rank each do

@@ -14,10 +14,17 @@
 
 namespace ringside {
 
+struct Candidate {
+  Spec spec;
+  bool fits = false;  ///< works in groups that are the machine's (groupings.hpp)
+
+  bool operator==(const Candidate&) const = default;
+};
+
 struct Candidates {
   /// Each can serve the request; none twice. What is simplest comes first.
-  std::vector<Spec> specs;
-  /// What cannot serve it: the spec, and the reason that the algorithm gives.
+  std::vector<Candidate> listed;
+  /// What serves the collective but not this request: the spec, and the algorithm's reason.
   struct Refused {
     std::string spec, why;
   };

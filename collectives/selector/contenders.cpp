@@ -61,7 +61,7 @@ Contenders::Contenders(const Machine& machine, std::vector<int> gpus, const Requ
       gpus_(std::move(gpus)),
       request_(request),
       candidates_(ringside::candidates(machine, gpus_, request, breadth)) {
-  for (const Spec& spec : candidates_.specs) add(spec);
+  for (const Candidate& candidate : candidates_.listed) add(candidate);
 }
 
 std::shared_ptr<const MappedPlan> Contenders::mapped(const Spec& spec) {
@@ -71,7 +71,8 @@ std::shared_ptr<const MappedPlan> Contenders::mapped(const Spec& spec) {
                                             lower(*plan, access_of(machine_, gpus_)));
 }
 
-void Contenders::add(const Spec& spec) {
+void Contenders::add(const Candidate& candidate) {
+  const Spec& spec = candidate.spec;
   const int lanes = PlanStream(spec, request_).shape().lanes;
   const int sliced_lanes = PlanStream(with(spec, "slices", 2), request_).shape().lanes;
   const auto unsliced = mapped(spec);
@@ -81,12 +82,35 @@ void Contenders::add(const Spec& spec) {
          fmt::format("{} has too many ops to predict on {} ranks", spec.name, request_.ranks)});
     return;
   }
-  all_.push_back({spec, spec.name, false, unsliced});
-  all_.push_back(
-      {spec, spec.name, true, sliced_lanes == lanes ? unsliced : mapped(with(spec, "slices", 2))});
-  if (sliced_lanes == 1) return;
-  const Spec one_lane = with(spec, "lanes", 1);
-  all_.push_back({one_lane, spec.name, true, lanes == 1 ? unsliced : mapped(one_lane)});
+  const Contender base{
+      .spec = spec, .algorithm = spec.name, .fits = candidate.fits, .mapped = unsliced};
+  add(base);
+  const auto add_sliced = [&](const Spec& as, int with_lanes) {
+    Contender contender = base;
+    contender.spec = as;
+    contender.sliced = true;
+    if (with_lanes != lanes) contender.mapped = mapped(with(as, "slices", 2));
+    add(std::move(contender));
+  };
+  add_sliced(spec, sliced_lanes);
+  for (const int fewer : {2, 1})
+    if (fewer < sliced_lanes) add_sliced(with(spec, "lanes", fewer), fewer);
+}
+
+/// Some specs are other words for the same plan, such as many for two ranks or two groups.
+void Contenders::add(Contender contender) {
+  const std::uint64_t hash = contender.mapped->hash();
+  const auto [first, last] = by_hash_.equal_range(hash);
+  for (auto known = first; known != last; ++known) {
+    const Contender& other = all_[known->second];
+    if (other.sliced == contender.sliced && *other.mapped == *contender.mapped) return;
+  }
+  by_hash_.emplace(hash, all_.size());
+  all_.push_back(std::move(contender));
+}
+
+double Contenders::overhead(const Contender& contender, int slices) {
+  return contender.mapped->without_bytes(slices, std::min(slices, depth_of_scratch));
 }
 
 std::vector<int> Contenders::slices(const Contender& contender, const CallSize& size) const {

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -21,6 +23,7 @@ struct Contender {
   Spec spec;  ///< without slices; with lanes where these are not as the algorithm wants
   std::string algorithm;
   bool sliced = false;
+  bool fits = false;  ///< its groups are of the machine's
   std::shared_ptr<const MappedPlan> mapped;
 };
 
@@ -38,10 +41,13 @@ class Contenders {
   [[nodiscard]] std::vector<int> slices(const Contender& contender, const CallSize& size) const;
   [[nodiscard]] LowerLimit limit(const Contender& contender, const CallSize& size,
                                  int slices) const;
+  /// What issuing all its ops takes, were there no bytes to move, in seconds.
+  [[nodiscard]] static double overhead(const Contender& contender, int slices);
   [[nodiscard]] static Spec spec_of(const Contender& contender, int slices);
 
  private:
-  void add(const Spec& spec);
+  void add(const Candidate& candidate);
+  void add(Contender contender);
   [[nodiscard]] std::shared_ptr<const MappedPlan> mapped(const Spec& spec);
 
   const Machine& machine_;
@@ -49,6 +55,7 @@ class Contenders {
   Request request_;
   Candidates candidates_;
   std::vector<Contender> all_;
+  std::multimap<std::uint64_t, std::size_t> by_hash_;  // of the mapped plan
 };
 
 /// What the ranks can reach on the machine, as lower.hpp takes it.

@@ -169,6 +169,30 @@ MappedPlan::MappedPlan(const Machine& machine, std::span<const int> gpus, const 
   add_loads();
 }
 
+bool MappedPlan::operator==(const MappedPlan& other) const {
+  return chunks_per_block_ == other.chunks_per_block_ && streams_ == other.streams_ &&
+         paths_ == other.paths_ && ops_ == other.ops_ && cell_list_ == other.cell_list_;
+}
+
+std::uint64_t MappedPlan::hash() const {
+  std::uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a
+  const auto add = [&](std::size_t value) { hash = (hash ^ value) * 0x100000001b3U; };
+  add(streams_);
+  for (const MappedOp& op : ops_)
+    for (const int value : {op.stream, op.path, op.chunk, op.count})
+      add(static_cast<std::size_t>(value));
+  for (const std::uint32_t cell : cell_list_) add(cell);
+  return hash;
+}
+
+double MappedPlan::without_bytes(int slices, int depth) const {
+  Times times(*this, slices, depth);
+  times.without_bytes = true;
+  double last = 0;
+  for (int slice = 0; slice < slices; ++slice) last = std::max(last, pass(times, slice));
+  return last;
+}
+
 /// What holds for any size and slicing: the passes of a call without bytes.
 void MappedPlan::add_loads() {
   Times times(*this, 1, 1);

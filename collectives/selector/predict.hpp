@@ -43,6 +43,12 @@ class MappedPlan {
 
   /// Holds for any number of slices. Takes time by the number of resources.
   [[nodiscard]] LowerLimit for_any_slices(const CallSize& size) const;
+  /// What issuing so many slices takes, were there no bytes to move.
+  [[nodiscard]] double without_bytes(int slices, int depth) const;
+  /// Whether the ops are the same, in the same order and in the same streams.
+  bool operator==(const MappedPlan& other) const;
+  [[nodiscard]] std::uint64_t hash() const;
+
   /// Holds for so many. Takes time by ops x slices.
   [[nodiscard]] LowerLimit for_slices(const CallSize& size, int slices, int depth) const;
 
@@ -52,11 +58,15 @@ class MappedPlan {
     std::vector<Use> uses;
     double seconds_per_byte = 0;  // alone
     double overhead = 0, latency = 0;
+
+    bool operator==(const Path&) const = default;
   };
   struct MappedOp {
     int stream = 0, path = 0;
     int chunk = 0, count = 1;
     std::uint32_t first_cell = 0, sources = 0, destinations = 0;  // cells, offsets included
+
+    bool operator==(const MappedOp&) const = default;
   };
   /// What a resource has to carry, and what comes before and behind it at least.
   struct Load {

@@ -14,44 +14,10 @@
 #include "ringside/collectives/executors/simulated/simulate.hpp"
 #include "ringside/collectives/layout.hpp"
 #include "ringside/collectives/selector/contenders.hpp"
-#include "ringside/collectives/selector/search.hpp"
+#include "ringside/collectives/selector/request_bounds.hpp"
 
 namespace ringside {
 namespace {
-
-/// What the bounds call the collective, and the bytes that they count.
-Demand demand_of(Collective collective) {
-  switch (collective) {
-    case Collective::all_reduce:
-      return Demand::all_to_everyone_reduced;
-    case Collective::reduce_scatter:
-      return Demand::reduce_to_shards;
-    case Collective::all_gather:
-      return Demand::gather_to_everyone;
-    case Collective::broadcast:
-      return Demand::one_to_everyone;
-    case Collective::reduce:
-      return Demand::everyone_to_one;
-    case Collective::gather:
-      return Demand::shards_to_one;
-    case Collective::scatter:
-      return Demand::one_to_shards;
-    case Collective::all_to_all:
-      return Demand::all_to_all;
-    case Collective::barrier:
-      break;
-  }
-  throw Error(ErrorCode::unsupported, "barrier needs no algorithm");
-}
-
-/// The machine's capacities with the ranks' GPUs as the vertices that compute.
-CapacityGraph capacities_for(const Machine& machine, std::span<const int> gpus) {
-  CapacityGraph graph = machine.capacities();
-  std::vector<int> compute;
-  for (const int gpu : gpus) compute.push_back(graph.compute.at(static_cast<std::size_t>(gpu)));
-  graph.compute = std::move(compute);
-  return graph;
-}
 
 CallSize size_of_call(const Question& question) {
   const auto blocks = static_cast<std::size_t>(block_count(question.request));
@@ -69,19 +35,30 @@ std::string name_of(const Machine& machine, ResourceId resource) {
   return machine.resources()[static_cast<std::size_t>(resource)].name;
 }
 
-/// What most of the critical path is spent on, and which part of it.
+/// The two directions of a link have one name: what fills one mostly fills the other in turn.
+std::string link_name(const Machine& machine, ResourceId resource) {
+  const auto link = machine.link_of(resource);
+  if (!link) return name_of(machine, resource);
+  const Topology& topology = machine.topology();
+  const Link& one_way = topology.link(std::min(*link, Topology::reverse(*link)));
+  return fmt::format("{} - {}", topology.node(one_way.from).name, topology.node(one_way.to).name);
+}
+
+/// What a plan's time is spent on: a resource, by how long it was full, or what is not moving data,
+/// by how long the critical path waits for it.
 struct MainLimit {
   std::string name;
   double share = 0;
 };
 MainLimit main_limit(const Machine& machine, const Simulation& simulation) {
   std::map<std::string, double> seconds;
-  for (const CriticalPiece& piece : simulation.critical_path) {
-    const double length = piece.end - piece.begin;
-    if (piece.kind == CriticalPiece::Kind::transfer)
-      seconds[piece.limit ? name_of(machine, *piece.limit) : "moving data"] += length;
-    else
-      seconds[piece.kind == CriticalPiece::Kind::latency ? "latency" : "issuing ops"] += length;
+  for (const CriticalPiece& piece : simulation.critical_path)
+    if (piece.kind != CriticalPiece::Kind::transfer)
+      seconds[piece.kind == CriticalPiece::Kind::latency ? "latency" : "issuing ops"] +=
+          piece.end - piece.begin;
+  for (std::size_t id = 0; id < simulation.resources.size(); ++id) {
+    double& longest = seconds[link_name(machine, static_cast<ResourceId>(id))];
+    longest = std::max(longest, simulation.resources[id].saturated);
   }
   if (seconds.empty() || simulation.seconds <= 0) return {};
   const auto most =
@@ -138,9 +115,9 @@ struct Predictor::State {
     auto value = std::make_unique<Known>(
         Known{Contenders(machine, gpus, request, settings.breadth), std::nullopt});
     if (request.ranks > 1) {
-      const auto bounds = bounds_of_any_plan(capacities_for(machine, gpus),
-                                             demand_of(request.collective), request.root);
-      value->bound = bounds.front();
+      value->bound = bounds_of_any_plan(capacities_for(machine, gpus),
+                                        demand_of(request.collective), request.root)
+                         .front();
     }
     return *known.emplace_back(request, std::move(value)).second;
   }
@@ -164,14 +141,14 @@ struct Predictor::State {
                  const Known& for_request) const {
     if (!for_request.bound) return;
     choice.bound = *for_request.bound;
-    auto bytes = static_cast<double>(question.bytes);
-    if (question.request.collective == Collective::all_to_all) bytes /= question.request.ranks;
-    choice.bound_seconds = bytes * choice.bound.seconds_per_byte;
+    choice.bound_seconds = message_bytes(question.request, static_cast<double>(question.bytes)) *
+                           choice.bound.seconds_per_byte;
   }
 
   void add_limit(PredictedChoice& choice, const Question& question) const {
     SimulationWanted wanted;
     wanted.critical_path = true;
+    wanted.resources = true;
     const Simulation done = run(question, parse_spec(choice.spec), wanted);
     choice.seconds = done.seconds;
     const MainLimit limit = main_limit(machine, done);
@@ -251,9 +228,8 @@ PredictedChoice Predictor::choose(const Question& asked, const TuningTable* meas
       return choice;
     }
   const Contenders& contenders = known.contenders;
-  const SearchResult found =
-      search(contenders, size_of_call(question), state_->simulator(question),
-             {.tolerance = state_->settings.tolerance, .exhaustive = state_->settings.exhaustive});
+  const SearchResult found = search(contenders, size_of_call(question), state_->simulator(question),
+                                    state_->settings.search);
   choice.spec =
       to_string(Contenders::spec_of(contenders.all()[found.best.contender], found.best.slices));
   choice.listed = found.plans;

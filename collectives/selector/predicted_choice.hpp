@@ -17,6 +17,7 @@
 #include "ringside/collectives/request.hpp"
 #include "ringside/collectives/selector/candidates.hpp"
 #include "ringside/collectives/selector/choice.hpp"
+#include "ringside/collectives/selector/search.hpp"
 #include "ringside/topology/bounds/bounds.hpp"
 #include "ringside/topology/model/machine.hpp"
 
@@ -61,11 +62,9 @@ struct PredictedChoice {
 class Predictor {
  public:
   struct Settings {
-    /// Plans that can be at most so much faster than the best so far are not simulated.
-    double tolerance = 0.02;
+    SearchSettings search;
     Breadth breadth = Breadth::fitting;
-    bool exhaustive = false;  ///< everything is simulated
-    bool others = true;       ///< tells of those that were not taken, which takes longer
+    bool others = true;  ///< tells of those that were not taken, which takes longer
   };
 
   /// `gpus`: of each rank, index in Topology::gpus(); empty: rank i on GPU i. The machine must

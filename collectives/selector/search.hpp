@@ -28,7 +28,10 @@ using Simulator = std::function<std::pair<double, bool>(const Contender&, int sl
 
 struct SearchSettings {
   double tolerance = 0.02;  ///< what can be at most so much better than the best is left out
-  double tie = 0.01;        ///< what is at most so much slower than the best is as good
+  double tie = 0.02;        ///< what is at most so much slower than the best is as good
+  /// A plan that took so many times its limit is taken to do so with other slices too, which
+  /// leaves most of them out. Not so: only what cannot be better is left out.
+  bool extrapolate = true;
   bool exhaustive = false;  ///< nothing is left out
 };
 
@@ -38,8 +41,9 @@ struct SearchResult {
   std::size_t plans = 0;      ///< that there were to choose from, slices counted
 };
 
-/// Among those that are as good as the best, the one with the fewest ops, slices counted, is taken:
-/// it depends the least on what issuing an op costs. Throws Error(unsupported) without contenders.
+/// Among those that are as good as the best, the one that spends the least on issuing ops and
+/// waiting is taken: what that costs is known the least. Throws Error(unsupported) without
+/// contenders.
 [[nodiscard]] SearchResult search(const Contenders& contenders, const CallSize& size,
                                   const Simulator& simulate, const SearchSettings& settings);
 

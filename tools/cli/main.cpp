@@ -75,6 +75,7 @@ void add_commands(CLI::App& app, int& exit_code) {
 #ifdef RINGSIDE_WITH_BENCH
   add_bench_command(app, exit_code);
   add_simulate_command(app);
+  add_choose_command(app);
 #endif
   add_explain_command(app, exit_code);
   add_topo_command(app, exit_code);

@@ -15,7 +15,6 @@
 #include "ringside/base/file.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/bench/progress.hpp"
-#include "ringside/bench/sizes.hpp"
 #include "ringside/bench/volume.hpp"
 #include "ringside/collectives/algorithm.hpp"
 #include "ringside/collectives/executors/simulated/timeline.hpp"
@@ -24,7 +23,9 @@
 #include "ringside/tools/cli/call_options.hpp"
 #include "ringside/tools/cli/commands.hpp"
 #include "ringside/tools/cli/machine_options.hpp"
+#include "ringside/tools/cli/simulate_fit.hpp"
 #include "ringside/tools/cli/simulate_report.hpp"
+#include "ringside/tools/cli/sizes.hpp"
 
 namespace ringside::cli {
 namespace {
@@ -33,6 +34,7 @@ constexpr double giga = 1e9;
 
 struct Arguments {
   MachineArguments machine;
+  FitArguments fit;
   std::string algorithm = "all", sizes = "64K,1M,16M,256M";
   CallArguments call;
   bool links = false, critical_path = false;
@@ -40,25 +42,6 @@ struct Arguments {
 };
 
 // --- reading the command line --------------------------------------------------------------------
-
-/// "64K", "1M,16M", "1K..1G" (each twice the one before), or several of them.
-std::vector<std::uint64_t> read_sizes(const std::string& text) {
-  std::vector<std::uint64_t> sizes;
-  for (const auto word : split(text, ',')) {
-    const auto dots = word.find("..");
-    if (dots == std::string_view::npos) {
-      sizes.push_back(size_in_bytes("--sizes", word));
-      continue;
-    }
-    bench::SizeRange range;
-    range.begin = size_in_bytes("--sizes", word.substr(0, dots));
-    range.end = size_in_bytes("--sizes", word.substr(dots + 2));
-    range.factor = 2;
-    const auto more = bench::sizes_of(range);
-    sizes.insert(sizes.end(), more.begin(), more.end());
-  }
-  return sizes;
-}
 
 /// The specs to simulate; those that do not serve the request are noted where all were asked for.
 std::vector<Spec> read_specs(const Arguments& arguments, const Request& request,
@@ -101,7 +84,9 @@ std::vector<Spec> read_specs(const Arguments& arguments, const Request& request,
 class Sweep {
  public:
   Sweep(const Arguments& arguments, const ChosenMachine& chosen)
-      : arguments_(arguments), machine_(chosen.machine), sizes_(read_sizes(arguments.sizes)) {
+      : arguments_(arguments),
+        machine_(chosen.machine),
+        sizes_(sizes_in_bytes("--sizes", arguments.sizes)) {
     report_.machine = &chosen;
     const ChosenCall call = chosen_call(arguments.call, machine_.gpus());
     report_.gpus = call.gpus;
@@ -240,8 +225,14 @@ void add_simulate_command(CLI::App& app) {
       ->add_option("--timeline", arguments->timeline,
                    "Write every op for chrome://tracing or ui.perfetto.dev")
       ->type_name("FILE");
+  add_fit_options(*command, arguments->fit);
   add_format_option(*command, arguments->format, {"text", "json", "csv"});
-  command->callback([arguments] { run(*arguments); });
+  command->callback([arguments] {
+    if (arguments->fit.files.empty())
+      run(*arguments);
+    else
+      run_fit(arguments->machine, arguments->fit);
+  });
 }
 
 }  // namespace ringside::cli

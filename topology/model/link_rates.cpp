@@ -90,7 +90,9 @@ LinkRate link_rate(const Topology& topology, const LinkModel& model, LinkId id) 
     return fabric_rate(topology, model, link);
   const double engine = giga * (link.bandwidth ? *link.bandwidth * of_stated(topology, model, link)
                                                : other_bandwidth(topology, model, id));
-  const double kernel = link.kind == LinkKind::pcie ? model.value("pcie.kernel") : 1;
+  // What is stated of a PCIe link is what data reach on it, whoever moves them.
+  const bool from_nominal = link.kind == LinkKind::pcie && !link.bandwidth;
+  const double kernel = from_nominal ? model.value("pcie.kernel") : 1;
   return {.engine = engine, .kernel = engine * kernel};
 }
 

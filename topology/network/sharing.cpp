@@ -41,18 +41,19 @@ void Sharing::add_path(std::span<const Use> uses) {
   const auto limited = [this](const Use& use) {
     return std::isfinite(given_[at(use.resource)].capacity);
   };
+  const auto count = [&] { return static_cast<unsigned short>(uses_.size() - at(path.first)); };
   for (const Use& use : uses)
     if (limited(use)) uses_.push_back({use.resource, -1, use.weight});
-  path.limited_last = static_cast<int>(uses_.size());
+  path.limited = count();
   for (const Use& use : uses)
     if (!limited(use)) uses_.push_back({use.resource, -1, use.weight});
-  path.last = static_cast<int>(uses_.size());
+  path.unlimited = static_cast<unsigned short>(count() - path.limited);
   paths_.push_back(path);
 }
 
 /// Of limited resources.
 std::span<Sharing::PathUse> Sharing::uses(const Path& path) {
-  return std::span(uses_).subspan(at(path.first), at(path.limited_last - path.first));
+  return std::span(uses_).subspan(at(path.first), path.limited);
 }
 
 bool Sharing::full(ResourceId resource) const {
@@ -76,8 +77,9 @@ void Sharing::change(PathId id, int count) {
   }
   Path& path = paths_[at(id)];
   path.flows += count;
-  for (int i = path.first; i < path.last; ++i) {
-    const ResourceId used = uses_[at(i)].resource;
+  for (const PathUse& use :
+       std::span(uses_).subspan(at(path.first), at(path.limited + path.unlimited))) {
+    const ResourceId used = use.resource;
     ResourceState& resource = resources_[at(used)];
     resource.flows += count;
     touch(used, resource);
@@ -90,19 +92,20 @@ void Sharing::change(PathId id, int count) {
 void Sharing::sum_up(ResourceState& resource) {
   resource.load = 0;
   resource.rising = 0;
-  resource.edits = 0;
+  resource.edits_left = 64 + 2 * static_cast<int>(resource.entries.size());
   for (const Entry& entry : resource.entries) {
     const Path& path = paths_[at(entry.path)];
+    const double weight = uses_[at(entry.use)].weight;
     if (path.state == State::rated)
-      resource.load += path.counted * entry.weight * path.rate;
+      resource.load += path.counted * weight * path.rate;
     else if (path.state == State::rising)
-      resource.rising += path.flows * entry.weight;
+      resource.rising += path.flows * weight;
   }
 }
 
 /// Sums that are changed again and again gather rounding errors.
 void Sharing::count_edit(ResourceState& resource) {
-  if (++resource.edits > 64 + 2 * static_cast<int>(resource.entries.size())) sum_up(resource);
+  if (--resource.edits_left < 0) sum_up(resource);
 }
 
 /// Of a path that has become `rated`.
@@ -124,15 +127,15 @@ void Sharing::take_load(Path& path) {
 
 void Sharing::take_load(const Path& path, const PathUse& use, ResourceState& resource) {
   resource.load = --resource.rated == 0 ? 0 : resource.load - path.counted * use.weight * path.rate;
-  ++resource.edits;
+  --resource.edits_left;
 }
 
 void Sharing::enter(PathId id, Path& path) {
-  for (int i = path.first; i < path.limited_last; ++i) {
+  for (int i = path.first; i < path.first + path.limited; ++i) {
     PathUse& use = uses_[at(i)];
     std::vector<Entry>& entries = resources_[at(use.resource)].entries;
     use.place = static_cast<int>(entries.size());
-    entries.push_back({id, i, use.weight});
+    entries.push_back({id, i});
   }
 }
 
@@ -165,7 +168,7 @@ std::span<const PathId> Sharing::settle() {
     path.changed = false;
     list(id, path);
     if (path.flows == path.counted) continue;  // one ended, another began
-    if (path.first == path.limited_last) {     // nothing to share
+    if (path.limited == 0) {                   // nothing to share
       path.counted = path.flows;
       path.rate = path.flows > 0 ? infinite : 0;
       continue;
@@ -307,10 +310,17 @@ void Sharing::visit(ResourceId id) {
 void Sharing::relieve(ResourceId id, ResourceState& resource) {
   resource.doubtful = false;
   --doubtful_;
+  resource.queued = -infinite;  // once is enough: when all of them rise
+  above_.clear();
   for (const Entry& entry : resource.entries) {
     const Path& path = paths_[at(entry.path)];
-    if (path.state == State::rated && path.bottleneck == id) raise(entry.path);
+    if (path.state == State::rated && path.bottleneck == id) {
+      above_.push_back(entry.path);
+      __builtin_prefetch(&uses_[at(path.first)]);
+    }
   }
+  for (const PathId other : above_) raise(other);
+  resource.queued = infinite;
   queue(id, resource);
 }
 
@@ -322,10 +332,13 @@ bool Sharing::push_down(ResourceState& resource, double level) {
   rising_.clear();
   for (const Entry& entry : resource.entries) {
     const Path& path = paths_[at(entry.path)];
-    if (path.state == State::rising)
+    if (path.state == State::rising) {
       rising_.push_back(entry.path);
-    else if (path.state == State::rated && path.rate > most)
+      __builtin_prefetch(&uses_[at(path.first)]);
+    } else if (path.state == State::rated && path.rate > most) {
       above_.push_back(entry.path);
+      __builtin_prefetch(&uses_[at(path.first)]);
+    }
   }
   for (const PathId other : above_) raise(other);
   return !above_.empty();
@@ -344,6 +357,7 @@ void Sharing::fix(ResourceId id, ResourceState& resource, double level) {
     path.bottleneck = id;
     path.counted = path.flows;
     for (const PathUse& use : uses(path)) {
+      if (use.resource == id) continue;  // all at once, below
       ResourceState& used = resources_[at(use.resource)];
       --used.rising_paths;
       used.rising -= path.flows * use.weight;
@@ -352,8 +366,14 @@ void Sharing::fix(ResourceId id, ResourceState& resource, double level) {
       count_edit(used);
     }
   }
-  resource.limited += static_cast<int>(rising_.size());
-  rising_paths_ -= static_cast<int>(rising_.size());
+  const auto count = static_cast<int>(rising_.size());
+  resource.load += resource.rising * level;
+  resource.rising = 0;
+  resource.rising_paths = 0;
+  resource.rated += count;
+  resource.limited += count;
+  rising_paths_ -= count;
+  count_edit(resource);
 }
 
 }  // namespace ringside::network

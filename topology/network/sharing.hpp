@@ -40,9 +40,7 @@ class Sharing {
   [[nodiscard]] ResourceId bottleneck(PathId path) const { return paths_[at(path)].bottleneck; }
 
   /// Whether anything limits the path at all.
-  [[nodiscard]] bool limits(PathId path) const {
-    return paths_[at(path)].first < paths_[at(path)].limited_last;
-  }
+  [[nodiscard]] bool limits(PathId path) const { return paths_[at(path)].limited > 0; }
 
   [[nodiscard]] double level(ResourceId resource) const { return resources_[at(resource)].level; }
 
@@ -72,8 +70,8 @@ class Sharing {
     int flows = 0;    // wanted
     int counted = 0;  // in the loads
     ResourceId bottleneck = -1;
-    int first = 0, last = 0;  // its uses; those of unlimited resources come last:
-    int limited_last = 0;
+    int first = 0;                              // of its uses: those of limited resources, then
+    unsigned short limited = 0, unlimited = 0;  // those of others
     State state = State::idle;
     bool changed = false, listed = false;
   };
@@ -81,10 +79,9 @@ class Sharing {
   struct Entry {
     PathId path;
     int use;
-    double weight;
   };
 
-  struct ResourceState {
+  struct alignas(64) ResourceState {
     double capacity;    // with as many flows as there are now
     double load = 0;    // of rated paths
     double rising = 0;  // what raising all rising paths by 1 takes
@@ -94,7 +91,7 @@ class Sharing {
     int rated = 0;         // paths
     int rising_paths = 0;  // paths
     int limited = 0;       // paths of which it is the bottleneck
-    int edits = 0;         // of the load since it was summed up
+    int edits_left = 0;    // of the load before it is summed up again
     bool touched = false;
     bool doubtful = false;  // is a bottleneck, but may have ceased to be full
     std::vector<Entry> entries;
