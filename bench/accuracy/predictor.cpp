@@ -8,6 +8,7 @@
 #include "ringside/bench/operation.hpp"
 #include "ringside/bench/volume.hpp"
 #include "ringside/collectives/executors/simulated/nccl_run.hpp"
+#include "ringside/collectives/selector/nccl_model.hpp"
 #include "ringside/topology/model/transfers.hpp"
 
 namespace ringside::bench {
@@ -63,8 +64,12 @@ double predicted_rate(const PublishedRow& row, const MachineDescription& machine
 
 std::string way_of(const PublishedRow& row, const MachineDescription& machine) {
   if (row.way != "auto") return row.way;
-  (void)machine;
-  return "ring";
+  const auto predictions =
+      nccl_predictions(nccl_machine(machine.topology), collective_of(row), row.bytes.front());
+  const auto algorithm = predictions.front().algorithm;
+  const bool in_switch = algorithm == NcclAlgorithm::nvls || algorithm == NcclAlgorithm::nvls_tree;
+  // In one box NCCL's tree is a chain: it moves what a ring moves.
+  return std::string(to_string(in_switch ? NcclWay::nvls : NcclWay::ring));
 }
 
 }  // namespace ringside::bench

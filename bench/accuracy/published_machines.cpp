@@ -10,6 +10,7 @@
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/text.hpp"
+#include "ringside/topology/path.hpp"
 #include "ringside/topology/presets/box.hpp"
 #include "ringside/topology/presets/presets.hpp"
 
@@ -187,6 +188,15 @@ Topology full_mesh(const GpuModel& model) {
   return topology;
 }
 
+/// Peer access on switches only, as NCCL uses it by default.
+Topology near_access_only(Topology topology) {
+  for (const NodeId from : topology.gpus())
+    for (const NodeId to : topology.gpus())
+      if (from != to && link_class(topology, from, to).value > LinkClass::pxb)
+        topology.peer_access.push_back({.from = from, .to = to, .capability = "p", .status = "NS"});
+  return topology;
+}
+
 const std::map<std::string, std::function<Topology()>>& machines() {
   const Slot gen4_x8{.generation = 4, .width = 8};
   static const std::map<std::string, std::function<Topology()>> all = {
@@ -262,7 +272,14 @@ const std::map<std::string, std::function<Topology()>>& machines() {
        [] {
          return switches({2, 2, 2, 2}, 5, rtxpro);
        }},
-      {"rtx6k-asus", [] { return switches({4}, 5, rtxpro, "0x1000"); }},
+      {"rtx6k-asus",
+       [] {
+         return switches({2, 2}, 5, rtxpro, "0x1000");
+       }},
+      {"rtx6k-asus-default",
+       [] {
+         return near_access_only(switches({2, 2}, 5, rtxpro, "0x1000"));
+       }},
       {"rtx6k-turin",
        [] {
          return direct({4, 4}, x16(5), rtxpro, turin);

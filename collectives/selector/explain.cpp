@@ -198,6 +198,10 @@ std::string rate(double bytes, double seconds) {
 std::string plan_text(const CallExplanation& facts, const Explanation& plan) {
   std::string text = fmt::format("{} takes {} (simulated), {} of the message.\n", plan.spec,
                                  duration(plan.seconds), rate(message_of(facts), plan.seconds));
+  if (plan.range)
+    text += fmt::format(
+        "  Latencies decide at this size, and are known within a factor of 2: {} to {}.\n",
+        duration(plan.range->first), duration(plan.range->second));
   text += fmt::format(
       "  {}{} ops{}{}.\n",
       plan.steps ? fmt::format("{} steps from GPU to GPU one after another, ", *plan.steps) : "",
@@ -363,6 +367,8 @@ Json plan_json(const Explanation& plan) {
     full.push_back({{"name", each.name}, {"seconds", each.seconds}});
   return {{"spec", plan.spec},
           {"simulated_seconds", plan.seconds},
+          {"simulated_range",
+           plan.range ? Json({plan.range->first, plan.range->second}) : Json(nullptr)},
           {"ops", plan.ops},
           {"slices", plan.slices},
           {"steps", plan.steps ? Json(*plan.steps) : Json(nullptr)},
@@ -405,7 +411,7 @@ std::string choice_text(const Choice& choice, const Plan& plan, std::uint64_t by
 
 std::string times_message(double times, int ranks) {
   const double n = ranks;
-  const std::string plain = fmt::format("{:.3g} S", times);
+  std::string plain = fmt::format("{:.3g} S", times);
   if (times == 0 || ranks < 3) return plain;
   if (alike(times, 2 * (n - 1) / n)) return fmt::format("2 (n - 1)/n S = {}", plain);
   if (alike(times, (n - 1) / n)) return fmt::format("(n - 1)/n S = {}", plain);
@@ -415,7 +421,7 @@ std::string times_message(double times, int ranks) {
 std::string explanation_text(const CallExplanation& facts) {
   std::string text =
       fmt::format("{}, {}, on {}. Nothing here was measured.\n\n", describe(facts.call.request),
-                  format_bytes(facts.call.bytes), facts.machine);
+                  bytes_text(message_of(facts)), facts.machine);
   if (!facts.chosen_because.empty())
     text += fmt::format("Chosen: {}: {}\n\n", facts.plans.front().spec, facts.chosen_because);
   for (const auto& plan : facts.plans) text += plan_text(facts, plan) + "\n";

@@ -12,6 +12,7 @@
 #include "ringside/base/error.hpp"
 #include "ringside/collectives/cost.hpp"
 #include "ringside/collectives/executors/simulated/simulate.hpp"
+#include "ringside/collectives/executors/simulated/uncertainty.hpp"
 #include "ringside/collectives/layout.hpp"
 #include "ringside/collectives/lower.hpp"
 #include "ringside/collectives/selector/contenders.hpp"
@@ -247,10 +248,16 @@ Explanation explain_plan(const Machine& machine, const ExplainedCall& call,
       .resources = true, .critical_path = true, .timeline = false, .give_up_after = {}};
   const Simulation simulation =
       simulate(machine, parse_spec(spec), call.request, simulated, wanted);
+  const auto seconds_with = [&](double factor) {
+    return simulate(with_times_scaled(machine, factor), parse_spec(spec), call.request, simulated)
+        .seconds;
+  };
   const Counted counted = count(machine, call, simulated, spec);
   Explanation result;
   result.spec = counted.spec;
   result.seconds = simulation.seconds;
+  if (message_bytes(call.request, static_cast<double>(call.bytes)) < least_certain_bytes)
+    result.range = {seconds_with(1 / uncertainty_of_times), seconds_with(uncertainty_of_times)};
   result.ops = simulation.ops;
   result.slices = counted.shape.slices;
   result.steps = counted.steps;

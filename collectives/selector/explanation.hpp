@@ -55,6 +55,8 @@ struct FullResource {
 struct Explanation {
   std::string spec;    ///< canonical
   double seconds = 0;  ///< simulated
+  /// Of a small message: from and to, for what latencies are not known better.
+  std::optional<std::pair<double, double>> range;
   std::uint64_t ops = 0;
   int slices = 1;
   /// On the longest chain of data from rank to rank; nothing where counting takes too long.

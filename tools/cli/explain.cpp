@@ -28,14 +28,17 @@ struct Arguments {
   std::vector<std::string> compare;
 };
 
-/// Whole elements in equal blocks. Throws Error(bad_input) if there are none.
-ExplainedCall explained_call(const ChosenCall& chosen, std::uint64_t bytes) {
+/// Whole elements in equal blocks, for a message of so many bytes: a rank's longest buffer. Throws
+/// Error(bad_input) if there are none.
+ExplainedCall explained_call(const ChosenCall& chosen, std::uint64_t message) {
+  const bool per_rank = chosen.request.collective == Collective::all_to_all;
+  const std::uint64_t bytes =
+      per_rank ? message * static_cast<std::uint64_t>(chosen.request.ranks) : message;
   const auto blocks = static_cast<std::uint64_t>(block_count(chosen.request));
   const std::uint64_t step = blocks * size_of(chosen.type);
   if (bytes < step)
-    throw Error(
-        ErrorCode::bad_input,
-        fmt::format("--size: less than an element of every block, which are {} bytes", step));
+    throw Error(ErrorCode::bad_input,
+                fmt::format("--size: {} bytes are less than an element of every block", message));
   return {chosen.request, bytes - bytes % step, size_of(chosen.type), chosen.gpus};
 }
 
@@ -50,7 +53,7 @@ PredictedChoice choose_for(const Machine& machine, const ExplainedCall& call, bo
 void add_others(CallExplanation& facts, const PredictedChoice& choice) {
   for (const auto& other : choice.others)
     if (other.seconds || other.at_least > 0)
-    facts.alternatives.push_back({other.spec, other.seconds, other.why});
+      facts.alternatives.push_back({other.spec, other.seconds, other.why});
 }
 
 CallExplanation explain_choice(const ChosenMachine& chosen, const ExplainedCall& call,
@@ -116,7 +119,7 @@ void add_explain_command(CLI::App& app, int& /*exit_code*/) {
       ->type_name("SPEC")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command->add_option("--size", arguments->size, "Size of the message (default: 64M)")
+  command->add_option("--size", arguments->size, "Bytes of a rank's longest buffer (default: 64M)")
       ->type_name("SIZE");
   add_call_options(*command, arguments->call);
   add_format_option(*command, arguments->format, {"text", "json"});

@@ -6,7 +6,6 @@
 #include <CLI/App.hpp>
 #include <algorithm>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -20,10 +19,11 @@
 #include "ringside/collectives/algorithm.hpp"
 #include "ringside/collectives/executors/simulated/timeline.hpp"
 #include "ringside/collectives/executors/simulated/uncertainty.hpp"
-#include "ringside/collectives/plan_cache.hpp"
 #include "ringside/collectives/selector/request_bounds.hpp"
+#include "ringside/tools/cli/call_options.hpp"
 #include "ringside/tools/cli/commands.hpp"
 #include "ringside/tools/cli/machine_options.hpp"
+#include "ringside/tools/cli/simulate_fit.hpp"
 #include "ringside/tools/cli/simulate_report.hpp"
 #include "ringside/tools/cli/sizes.hpp"
 
@@ -34,89 +34,26 @@ constexpr double giga = 1e9;
 
 struct Arguments {
   MachineArguments machine;
+  FitArguments fit;
   std::string algorithm = "all", sizes = "64K,1M,16M,256M";
-  std::string collective = "all_reduce", ranks, gpus, root = "0", type = "float32";
-  bool in_place = false, links = false, critical_path = false;
+  CallArguments call;
+  bool links = false, critical_path = false;
   std::string timeline, format;
 };
 
 // --- reading the command line --------------------------------------------------------------------
 
-std::vector<int> all_gpus(int count) {
-  std::vector<int> gpus(static_cast<std::size_t>(count));
-  std::iota(gpus.begin(), gpus.end(), 0);
-  return gpus;
-}
-
-/// Of each rank.
-std::vector<int> read_gpus(const Arguments& arguments, int gpus) {
-  if (!arguments.gpus.empty() && !arguments.ranks.empty())
-    throw Error(ErrorCode::bad_input,
-                "--gpus names the GPU of every rank: it goes with no --ranks");
-  if (!arguments.gpus.empty()) {
-    const auto given = parse_ranks(arguments.gpus, ',');
-    if (!given) reject("--gpus", "the GPU of every rank, as in 0,1,4,5", arguments.gpus);
-    for (const int gpu : *given)
-      if (gpu >= gpus)
-        throw Error(ErrorCode::bad_input,
-                    fmt::format("--gpus: there is no GPU {}: the machine has {}", gpu, gpus));
-    return *given;
-  }
-  if (arguments.ranks.empty()) return all_gpus(gpus);
-  const auto ranks = static_cast<int>(whole_number("--ranks", arguments.ranks, 1, max_ranks));
-  if (ranks > gpus)
-    throw Error(ErrorCode::bad_input,
-                fmt::format("--ranks: {} ranks on {} GPUs: say with --gpus which share one, as in "
-                            "--gpus 0,0,1,1",
-                            ranks, gpus));
-  return all_gpus(ranks);
-}
-
-Request read_request(const Arguments& arguments, int ranks) {
-  const auto collective = parse_collective(arguments.collective);
-  if (!collective)
-    throw Error(
-        ErrorCode::bad_input,
-        fmt::format("--collective: there is no collective {}{}", quote(arguments.collective),
-                    did_you_mean(arguments.collective, collective_names())));
-  if (*collective == Collective::barrier)
-    throw Error(ErrorCode::bad_input, "--collective: a barrier moves no data to simulate");
-  const auto root = static_cast<int>(whole_number("--root", arguments.root, 0, ranks - 1));
-  if (root != 0 && !has_root(*collective))
-    throw Error(ErrorCode::bad_input,
-                fmt::format("--root: {} has no root", to_string(*collective)));
-  const Request request{*collective, ranks, root, arguments.in_place};
-  validate(request);
-  return request;
-}
-
-ElementType read_type(const std::string& text) {
-  const auto type = parse_element_type(text);
-  if (!type) reject("--type", "an element type such as float32 or half", text);
-  return *type;
-}
-
-/// Throws for a spec from outside that is refuted: what it would take says nothing.
-void require_proof(PlanCache& proven, const Spec& spec, const std::string& text,
-                   const Request& request) {
-  if (is_plan_file(spec.name) || !find_algorithm(spec.name).origin.empty())
-    (void)proven.get(text, request);
-}
-
 /// The specs to simulate; those that do not serve the request are noted where all were asked for.
 std::vector<Spec> read_specs(const Arguments& arguments, const Request& request,
                              std::vector<std::string>& skipped) {
   std::vector<Spec> specs;
-  PlanCache proven;
   if (arguments.algorithm == "all") {
     for (const AlgorithmInfo& info : registered_algorithms()) {
       const auto& served = info.collectives;
       if (std::find(served.begin(), served.end(), request.collective) == served.end()) continue;
       try {
-        const Spec spec = parse_spec(info.name);
-        (void)make_algorithm(spec, request);
-        require_proof(proven, spec, info.name, request);
-        specs.push_back(spec);
+        check_spec(info.name, request);
+        specs.push_back(parse_spec(info.name));
       } catch (const Error& error) {
         if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::bad_input) throw;
         skipped.push_back(fmt::format("{}: {}", info.name, error.what()));
@@ -134,8 +71,7 @@ std::vector<Spec> read_specs(const Arguments& arguments, const Request& request,
                                        "tells; name algorithms here");
     if (!seen.insert(text).second)
       throw Error(ErrorCode::bad_input, fmt::format("--algorithm: {} is there twice", quote(text)));
-    if (!is_plan_file(spec.name)) (void)make_algorithm(spec, request);
-    require_proof(proven, spec, text, request);
+    check_spec(text, request);
     specs.push_back(spec);
   }
   if (specs.empty()) reject("--algorithm", "spec strings or all", arguments.algorithm);
@@ -148,11 +84,14 @@ std::vector<Spec> read_specs(const Arguments& arguments, const Request& request,
 class Sweep {
  public:
   Sweep(const Arguments& arguments, const ChosenMachine& chosen)
-      : arguments_(arguments), machine_(chosen.machine), sizes_(sizes_in_bytes("--sizes", arguments.sizes)) {
+      : arguments_(arguments),
+        machine_(chosen.machine),
+        sizes_(sizes_in_bytes("--sizes", arguments.sizes)) {
     report_.machine = &chosen;
-    report_.gpus = read_gpus(arguments, machine_.gpus());
-    report_.request = read_request(arguments, static_cast<int>(report_.gpus.size()));
-    report_.type = read_type(arguments.type);
+    const ChosenCall call = chosen_call(arguments.call, machine_.gpus());
+    report_.gpus = call.gpus;
+    report_.request = call.request;
+    report_.type = call.type;
     specs_ = read_specs(arguments, report_.request, report_.skipped);
     if (!arguments.timeline.empty() && specs_.size() * sizes_.size() != 1)
       throw Error(ErrorCode::bad_input, "--timeline: name one algorithm and one size");
@@ -277,18 +216,7 @@ void add_simulate_command(CLI::App& app) {
                    "Bytes of a rank's longest buffer: 64K, 1M,45M, or 1K..1G,\n"
                    "each twice the one before (default: 64K,1M,16M,256M)")
       ->type_name("SIZE,...");
-  command->add_option("--collective", arguments->collective, "Which (default: all_reduce)")
-      ->type_name("WORD");
-  command->add_option("--ranks", arguments->ranks, "So many, on the first GPUs (default: on all)")
-      ->type_name("N");
-  command
-      ->add_option("--gpus", arguments->gpus, "The GPU of every rank: 0,1,4,5; ranks may share one")
-      ->type_name("N,...");
-  command->add_option("--root", arguments->root, "Root of the collective, where it has one")
-      ->type_name("RANK");
-  command->add_flag("--in-place", arguments->in_place, "Input and output are the same memory");
-  command->add_option("--type", arguments->type, "Element type (default: float32)")
-      ->type_name("WORD");
+  add_call_options(*command, arguments->call);
   command->add_flag("--links", arguments->links,
                     "What every link, port and memory carried, and when it was full");
   command->add_flag("--critical-path", arguments->critical_path,
@@ -297,8 +225,14 @@ void add_simulate_command(CLI::App& app) {
       ->add_option("--timeline", arguments->timeline,
                    "Write every op for chrome://tracing or ui.perfetto.dev")
       ->type_name("FILE");
+  add_fit_options(*command, arguments->fit);
   add_format_option(*command, arguments->format, {"text", "json", "csv"});
-  command->callback([arguments] { run(*arguments); });
+  command->callback([arguments] {
+    if (arguments->fit.files.empty())
+      run(*arguments);
+    else
+      run_fit(arguments->machine, arguments->fit);
+  });
 }
 
 }  // namespace ringside::cli

@@ -247,6 +247,8 @@ void add_topo_command(CLI::App& app, int& exit_code) {
       "topo", "Show a machine's devices and links, from what nvidia-smi, NCCL and others print");
   command->footer(
       "Files may be pasted from anywhere, quoted, cut or damaged; several describe one machine.\n"
+      "What was measured between GPUs (p2pBandwidthLatencyTest, nvbandwidth, ringside bench\n"
+      "--preflight) is printed with the machine.\n"
       "Formats: text (tree, matrix, shared links), json, matrix (nvidia-smi topo -m),\n"
       "xml (NCCL_TOPO_FILE), dot (Graphviz: pipe it to dot -Tsvg).");
   const auto request = std::make_shared<TopoRequest>();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -45,6 +46,7 @@ bool describes_nic(std::string_view text) {
 /// The addresses that other readings call GPUs or NICs.
 struct KnownDevices {
   std::set<PciAddress> gpus, nics;
+  std::map<PciAddress, int> numa;
 
   void add(std::string_view bus_id) {
     if (const auto address = parse_pci_address(bus_id)) gpus.insert(*address);
@@ -54,6 +56,12 @@ struct KnownDevices {
       if (each.address) gpus.insert(*each.address);
   }
 };
+
+std::vector<LspciDevice> all_devices(const LspciLinks& links) {
+  auto devices = links.devices;
+  devices.insert(devices.end(), links.listed.begin(), links.listed.end());
+  return devices;
+}
 
 KnownDevices known_devices(std::span<const Reading> readings) {
   KnownDevices known;
@@ -69,10 +77,11 @@ KnownDevices known_devices(std::span<const Reading> readings) {
     if (const auto* report = std::get_if<PreflightReport>(&reading.facts))
       for (const auto& each : report->devices) known.add({each.device});
     if (const auto* links = std::get_if<LspciLinks>(&reading.facts))
-      for (const auto& each : links->devices) {
+      for (const auto& each : all_devices(*links)) {
         const auto address = parse_pci_address(each.address);
         if (address && describes_gpu(each.description)) known.gpus.insert(*address);
         if (address && describes_nic(each.description)) known.nics.insert(*address);
+        if (address && each.numa) known.numa.emplace(*address, *each.numa);
       }
   }
   return known;
@@ -85,6 +94,8 @@ PciMachine machine_of(const LspciTree& tree, const KnownDevices& known) {
     function.address = each.address;
     function.parent = each.parent;
     function.host_bridge = "pci" + each.root;
+    if (const auto node = known.numa.find(each.address); node != known.numa.end())
+      function.numa = node->second;
     if (each.is_bridge)
       function.class_code = bridge_class;
     else if (known.gpus.contains(each.address) || describes_gpu(each.description))

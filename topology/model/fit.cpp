@@ -16,6 +16,7 @@ namespace {
 /// as strange.
 constexpr double spread = 0.05, strange = 2;
 constexpr int most_iterations = 30, most_halvings = 12;
+constexpr int places = 8;
 constexpr double step_of_difference = 0.01;  ///< of a logarithm
 constexpr double least_gain = 1e-9;
 
@@ -69,6 +70,7 @@ class Fitter {
         throw Error(ErrorCode::invalid_argument, "a measurement that nothing can be fitted to");
     double cost = cost_of(place_, errors);
     Fit fit{.values = {}, .errors = {}, .before = cost, .after = cost, .evaluations = 0};
+    look_round(errors, cost);
     for (int i = 0; i < most_iterations; ++i) {
       const double gain = improve(errors, cost);
       if (gain <= least_gain * (1 + cost)) break;
@@ -104,6 +106,23 @@ class Fitter {
       cost += off * off;
     }
     return cost;
+  }
+
+  /// One figure after another at places between its bounds; stays where it is best.
+  void look_round(Vector& errors, double& cost) {
+    for (std::size_t k = 0; k < figures_.size(); ++k) {
+      const double least = std::log(figures_[k].least), most = std::log(figures_[k].most);
+      for (int i = 0; i <= places; ++i) {
+        Vector there = place_;
+        there[k] = least + (most - least) * i / places;
+        Vector found = at(there);
+        const double new_cost = cost_of(there, found);
+        if (!(new_cost < cost)) continue;
+        place_ = std::move(there);
+        errors = std::move(found);
+        cost = new_cost;
+      }
+    }
   }
 
   /// One step; what it gained.

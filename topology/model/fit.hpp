@@ -5,7 +5,9 @@
 /// What is minimised is the sum over measurements of h(log(predicted / measured) / spread), h being
 /// Huber's function (square near 0, then linear: one strange measurement does not pull everything),
 /// plus the sum over figures of (log(value / prior) / doubt)^2: a figure that the measurements say
-/// nothing of stays what it was. Gauss-Newton with step halving; deterministic.
+/// nothing of stays what it was. From the best
+/// of the priors and some places between the bounds (a figure may not be what limits at its prior),
+/// Gauss-Newton with step halving; deterministic.
 #pragma once
 
 #include <functional>

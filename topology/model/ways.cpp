@@ -185,15 +185,18 @@ Way Ways::write(int from, Place to, Mover mover) {
   return way;
 }
 
-/// A read is asked for first: there and back again.
+/// A read is asked for first: there and back again. NICs fetch and store as copy engines do.
 Way Ways::between(int from, int to, Mover mover, bool writes) {
   Way way;
   for (const auto& part : routes_.between(gpu(from), gpu(to))) {
     const Route route = redirected(part.route);
     for (const auto& leg : legs_of(route)) {
       const bool over_host = leg_goes_over_host(leg, leg.size() == route.size());
-      const Manner manner{
-          .mover = mover, .share = part.share, .toll = toll_of(leg), .with_host = over_host};
+      const bool by_nic = leg.size() < route.size() && !over_host;
+      const Manner manner{.mover = by_nic ? Mover::copy_engine : mover,
+                          .share = part.share,
+                          .toll = toll_of(leg, writes),
+                          .with_host = over_host};
       take_route(way, leg, manner);
       if (over_host) take_host_memory(way, leg, manner);
       if (writes) take_collapse(way, leg, manner);
@@ -270,7 +273,11 @@ Way Ways::staged(int from, int to, Mover mover) {
   way.uses.insert(way.uses.end(), down.uses.begin(), down.uses.end());
   way.latency += down.latency;
   if (settings_.streams_through_host) return way;
-  for (auto& use : way.uses) use.weight /= model_.value("staging.driver");
+  const auto up = topology_.link_up(gpu(from));
+  const bool is_old = up && topology_.link(*up).kind == LinkKind::pcie &&
+                      pcie_generation_of(topology_, model_, *up) <= 3;
+  const double reached = model_.value(is_old ? "staging.driver.pcie3" : "staging.driver");
+  for (auto& use : way.uses) use.weight /= reached;
   way.latency = model_.value("latency.staging") * micro;
   return way;
 }
@@ -304,7 +311,7 @@ void Ways::take_collapse(Way& way, const Route& route, const Manner& manner) con
 }
 
 /// What crossing roots, sockets and some switches costs more; the dearest of them counts.
-double Ways::toll_of(const Route& route) const {
+double Ways::toll_of(const Route& route, bool writes) const {
   bool crosses_root = false, crosses_socket = false, broadcom = false;
   double narrowest = std::numeric_limits<double>::infinity();
   std::string processor;
@@ -326,7 +333,8 @@ double Ways::toll_of(const Route& route) const {
   if (crosses_socket)  // a limit of each flow
     if (const Figure* flow = figure_of_processor(model_, "socket.flow", processor))
       part = std::min(part, flow->value / narrowest);
-  if (broadcom && crosses_root) part = std::min(part, model_.value("switch.broadcom.across_roots"));
+  if (broadcom && crosses_socket && !writes)
+    part = std::min(part, model_.value("switch.broadcom.reads_across_sockets") / narrowest);
   return 1 / part;
 }
 

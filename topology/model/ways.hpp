@@ -60,7 +60,7 @@ class Ways {
   void take_route(Way& way, const Route& route, const Manner& manner) const;
   void take_collapse(Way& way, const Route& route, const Manner& manner) const;
   [[nodiscard]] double latency_of(const Route& route) const;
-  [[nodiscard]] double toll_of(const Route& route) const;
+  [[nodiscard]] double toll_of(const Route& route, bool writes) const;
   [[nodiscard]] Route redirected(const Route& route) const;
   [[nodiscard]] NodeId gpu(int index) const { return gpus_.at(static_cast<std::size_t>(index)); }
 

