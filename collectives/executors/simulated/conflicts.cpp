@@ -81,7 +81,7 @@ void Conflicts::make_room() {
     free_cells_.push_back(entry.cell);
     return true;
   });
-  if (old.size() * 8 > size) {
+  if (old.size() * 4 > size) {
     size *= 2;
     --shift_;
   }
