@@ -31,9 +31,11 @@ class Predictions {
       entries_.push_back(std::move(entry));
     }
     const auto priors = prior_values();
-    for (auto& entry : entries_)
+    for (auto& entry : entries_) {
+      const double before = simulate(entry, priors);
       for (std::size_t k = 0; k < priors.size(); ++k)
-        if (depends(entry, priors, k)) entry.depends_on.push_back(k);
+        if (depends(entry, priors, before, k)) entry.depends_on.push_back(k);
+    }
   }
 
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
@@ -91,10 +93,11 @@ class Predictions {
     }
   }
 
-  static bool depends(const Entry& entry, std::vector<double> values, std::size_t k) {
+  /// `before`: what is predicted with these values.
+  static bool depends(const Entry& entry, std::vector<double> values, double before,
+                      std::size_t k) {
     const auto& figure = published_figures()[k];
     if (!figure.model.empty() && figure.model != entry.machine.model.name) return false;
-    const double before = simulate(entry, values);
     const double prior = values[k];
     values[k] = std::min(prior * probe, figure.figure.most);
     if (simulate(entry, values) != before) return true;

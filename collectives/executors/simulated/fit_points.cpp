@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/// What of measurements a fit is made to.
 #include <fmt/format.h>
 
 #include <algorithm>

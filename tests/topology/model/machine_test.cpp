@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/// The machine against published facts.
 #include "ringside/topology/model/machine.hpp"
 
 #include <gtest/gtest.h>
