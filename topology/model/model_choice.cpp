@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/// Naming the class of a machine by its GPUs and their links.
 #include <algorithm>
 
 #include "ringside/topology/model/identify.hpp"

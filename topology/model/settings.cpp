@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/// Figures and links given by name (what_if.hpp).
 #include <fmt/format.h>
 
 #include <optional>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/// Least squares on figures whose truth is known.
 #include "ringside/topology/model/fit.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/// Classes of machines, their files and who gets which.
 #include "ringside/topology/model/link_model.hpp"
 
 #include <gtest/gtest.h>

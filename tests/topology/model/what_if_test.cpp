@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/// Changes in words and figures by name, with what they do to copies.
 #include "ringside/topology/model/what_if.hpp"
 
 #include <gtest/gtest.h>
