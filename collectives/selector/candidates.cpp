@@ -70,10 +70,16 @@ Spec in_order(const std::string& name, const Order& order) {
   return {name, {{"order", order_text(order)}}};
 }
 
+/// As the value of another spec's parameter.
+std::string nested(const Spec& spec) {
+  const std::string text = to_string(spec);
+  return text.find(',') == std::string::npos ? text : "(" + text + ")";
+}
+
 Spec hierarchical(const Groups& groups, const std::optional<Spec>& inner, const Spec& outer) {
   Spec spec{"hierarchical", {{"groups", groups_text(groups)}}};
-  if (inner) spec.parameters.emplace_back("inner", to_string(*inner));
-  spec.parameters.emplace_back("outer", to_string(outer));
+  if (inner) spec.parameters.emplace_back("inner", nested(*inner));
+  spec.parameters.emplace_back("outer", nested(outer));
   return spec;
 }
 

@@ -411,7 +411,7 @@ std::string choice_text(const Choice& choice, const Plan& plan, std::uint64_t by
 
 std::string times_message(double times, int ranks) {
   const double n = ranks;
-  const std::string plain = fmt::format("{:.3g} S", times);
+  std::string plain = fmt::format("{:.3g} S", times);
   if (times == 0 || ranks < 3) return plain;
   if (alike(times, 2 * (n - 1) / n)) return fmt::format("2 (n - 1)/n S = {}", plain);
   if (alike(times, (n - 1) / n)) return fmt::format("(n - 1)/n S = {}", plain);

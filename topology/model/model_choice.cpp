@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// Naming the class of a machine by its GPUs and their links.
+/// Which class of machines a topology is of.
 #include <algorithm>
 
 #include "ringside/topology/model/identify.hpp"

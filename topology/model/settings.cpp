@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// Figures and links given by name (what_if.hpp).
+/// `--set`: figures and links by name.
 #include <fmt/format.h>
 
 #include <optional>

@@ -33,9 +33,9 @@ void Conflicts::know_slots(const Location& location, std::span<const ScratchSlot
     cells_.add_slot(location.rank, slots[cells_.slots(location.rank)]);
 }
 
-std::uint64_t Conflicts::key(const Location& location, int offset, int slice) const {
+std::uint64_t Conflicts::key(const Location& location, int slice) const {
   const auto part = static_cast<std::uint64_t>(slice);
-  return cells_.at(location, offset) * slices_ +
+  return cells_.at(location) * slices_ +
          (location.buffer == Buffer::scratch ? part % depth_ : part);
 }
 
@@ -70,7 +70,7 @@ void Conflicts::make_room() {
     free_cells_.push_back(entry.cell);
     return true;
   });
-  if (old.size() * 4 > size) {
+  if (old.size() * 8 > size) {
     size *= 2;
     --shift_;
   }
@@ -85,12 +85,14 @@ void Conflicts::make_room() {
 void Conflicts::look_up(const Op& op, int slice) {
   touched_.clear();
   for (const auto locations : {op.sources, op.destinations})
-    for (const Location& location : locations)
-      for (int offset = 0; offset < op.count; ++offset) {
-        const int number = cell(key(location, offset, slice));
+    for (const Location& location : locations) {
+      std::uint64_t next = key(location, slice);
+      for (int i = 0; i < op.count; ++i, next += slices_) {
+        const int number = cell(next);
         ++pool_[index(number)].users;  // at once, so that making room for the next keeps it
         touched_.push_back(number);
       }
+    }
 }
 
 void Conflicts::find(const Op& op, std::vector<int>& before) const {

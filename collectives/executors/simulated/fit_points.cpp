@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// Measurements that the twin can repeat.
+/// What of measurements a fit is made to.
 #include <fmt/format.h>
 
 #include <algorithm>

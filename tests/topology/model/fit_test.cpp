@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// Least squares on figures whose truth is known.
+/// Fitting a link model to measurements.
 #include "ringside/topology/model/fit.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// Classes of machines, their files and who gets which.
+/// Link models: their file format, their figures, and which one fits a machine.
 #include "ringside/topology/model/link_model.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// Ways and resources of presets.
+/// The machine against published facts.
 #include "ringside/topology/model/machine.hpp"
 
 #include <gtest/gtest.h>

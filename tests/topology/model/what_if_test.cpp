@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// Changes in words and figures by name, with what they do to copies.
+/// What a machine is with something changed, in words.
 #include "ringside/topology/model/what_if.hpp"
 
 #include <gtest/gtest.h>

@@ -42,7 +42,7 @@ TEST(FlowEngine, OneFlowTakesBytesOverCapacityAfterItsDelay) {
 }
 
 TEST(FlowEngine, AWeightOfTwoTakesTwice) {
-  FlowEngine engine(links(1, GB));
+  FlowEngine engine(links(1, GB), {.usage = true});
   engine.start(path(engine, {{0, 2}}), GB, 0, 0);
   EXPECT_DOUBLE_EQ(run(engine).at(0), 2);
   EXPECT_DOUBLE_EQ(engine.usage()[0].bytes, 2 * GB);
@@ -154,7 +154,8 @@ TEST(FlowEngine, NothingToMoveTakesTheDelayOnlyAndNoPart) {
 
 TEST(FlowEngine, WhatNothingLimitsTakesNoTime) {
   const double infinite = std::numeric_limits<double>::infinity();
-  FlowEngine engine({{.name = "memory", .capacity = infinite}, {.name = "link", .capacity = GB}});
+  FlowEngine engine({{.name = "memory", .capacity = infinite}, {.name = "link", .capacity = GB}},
+                    {.usage = true});
   engine.start(path(engine, {{0, 1}}), GB, 0.5, 0);
   engine.start(path(engine, {}), GB, 0, 1);
   engine.start(path(engine, {{0, 3}, {1, 1}}), GB, 0, 2);
@@ -194,7 +195,7 @@ TEST(FlowEngine, FlowsMayStartAtAnyMoment) {
 }
 
 TEST(FlowEngine, UsageIsUpToNow) {
-  FlowEngine engine(links(2, GB));
+  FlowEngine engine(links(2, GB), {.usage = true});
   engine.start(path(engine, {{0, 1}, {1, 0.5}}), GB, 0.5, 0);
   engine.start_timer(1, 1);
   std::vector<Token> ended;
@@ -214,7 +215,7 @@ TEST(FlowEngine, UsageIsUpToNow) {
 
 TEST(FlowEngine, LimitsSayWhatHeldAFlowBackAndForHowLong) {
   FlowEngine engine({{.name = "shared", .capacity = GB}, {.name = "own", .capacity = 0.75 * GB}},
-                    true);
+                    {.limits = true});
   engine.start(path(engine, {{0, 1}, {1, 1}}), 1.25 * GB, 0, 0);
   engine.start(path(engine, {{0, 1}}), 0.5 * GB, 0, 1);
   std::vector<Token> ended;
@@ -229,12 +230,13 @@ TEST(FlowEngine, LimitsSayWhatHeldAFlowBackAndForHowLong) {
   EXPECT_TRUE(engine.limits(1).empty());
 }
 
-TEST(FlowEngine, LimitsAreEmptyUnlessAskedFor) {
+TEST(FlowEngine, AccountsAreEmptyUnlessAskedFor) {
   FlowEngine engine(links(1, GB));
   engine.start(path(engine, {{0, 1}}), GB, 0, 0);
   std::vector<Token> ended;
   ASSERT_TRUE(engine.advance(ended));
   EXPECT_TRUE(engine.limits(0).empty());
+  EXPECT_TRUE(engine.usage().empty());
 }
 
 TEST(FlowEngine, RefusesWhatMakesNoSense) {

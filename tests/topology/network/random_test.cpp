@@ -90,7 +90,7 @@ TEST(FlowEngine, EveryFlowEndsWhenTheDefinitionSays) {
 TEST(FlowEngine, BytesOfResourcesAreThoseOfTheFlows) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     const Case one = random_case(seed, {});
-    FlowEngine engine(one.resources, true);
+    FlowEngine engine(one.resources, {.limits = true, .usage = true});
     std::vector<double> expected(one.resources.size(), 0);
     for (std::size_t f = 0; f < one.flows.size(); ++f) {
       const CaseFlow& flow = one.flows[f];
