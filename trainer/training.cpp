@@ -187,14 +187,15 @@ class Trainee {
     shared_.reports.push_back(std::move(report));
   }
 
-  /// Every rank's times; and in `report` the loss of all.
+  /// Every rank's times; and in `report` the loss of all and the time of the slowest.
   std::vector<RankReport> gather_reports(EpochReport& report, const Loss& sum) {
     constexpr std::size_t parts = part_names.size();
-    std::array<double, parts + 3> own{};
+    std::array<double, parts + 4> own{};
     std::copy_n(times_.seconds().begin(), parts, own.begin());
     own[parts] = static_cast<double>(replica_->peak_bytes() + batch_bytes_);
     own[parts + 1] = sum.sum;
     own[parts + 2] = static_cast<double>(sum.correct);
+    own[parts + 3] = report.seconds;
     std::vector<double> all(own.size() * static_cast<std::size_t>(comm_.size()));
     comm_.all_gather(own, all);
     std::vector<RankReport> ranks(static_cast<std::size_t>(comm_.size()));
@@ -205,6 +206,7 @@ class Trainee {
       ranks[rank].peak_bytes = static_cast<std::uint64_t>(its[parts]);
       loss += its[parts + 1];
       correct += its[parts + 2];
+      report.seconds = std::max(report.seconds, its[parts + 3]);
     }
     report.training = {loss / static_cast<double>(report.samples),
                        static_cast<std::int64_t>(correct), report.samples};

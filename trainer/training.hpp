@@ -49,7 +49,7 @@ struct RankReport {
 struct EpochReport {
   int epoch = 0;  ///< from 1 on
   std::int64_t steps = 0, samples = 0;
-  double seconds = 0;            ///< of the steps, evaluation not included
+  double seconds = 0;            ///< of the slowest rank's steps, evaluation not included
   double processor_seconds = 0;  ///< of all threads in that time
   double rate = 0;               ///< learning rate of its last step
   Score training;                ///< while learning: of parameters that changed meanwhile

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "ringside/base/error.hpp"
 #include "ringside/trainer/data/prefetch.hpp"
 #include "ringside/trainer/random.hpp"
 

@@ -111,7 +111,7 @@ TEST_P(TorchModel, CountsItsActivations) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, TorchModel, ::testing::Values(Model::lenet, Model::resnet18),
-                         [](const auto& info) { return std::string(to_string(info.param)); });
+                         [](const auto& test) { return std::string(to_string(test.param)); });
 
 TrainingSettings lenet_settings(StrategyKind kind, ElementType precision) {
   TrainingSettings settings = small_settings(kind, precision);

@@ -22,7 +22,8 @@ class DataParallel final : public Strategy {
                StepTimes& times)
       : Strategy(replica, comm, times),
         wire_(replica, settings.narrow_wire),
-        options_{.algorithm = settings.algorithm} {}
+        options_{.algorithm = settings.algorithm},
+        all_outputs_{nullptr, 0, replica.parameters().type} {}
 
   [[nodiscard]] Extent share_of(std::size_t samples) const override {
     return {0, is_device_0() ? samples : 0};

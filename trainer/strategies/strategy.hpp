@@ -43,7 +43,10 @@ struct StrategySettings {
 class Strategy {
  public:
   Strategy(Replica& replica, Communicator& comm, StepTimes& times)
-      : replica_(replica), comm_(comm), times_(times) {}
+      : replica_(replica),
+        comm_(comm),
+        times_(times),
+        output_gradient_{nullptr, 0, replica.parameters().type} {}
   Strategy(const Strategy&) = delete;
   Strategy& operator=(const Strategy&) = delete;
   virtual ~Strategy() = default;
