@@ -73,7 +73,8 @@ template <class T>
 void widen_of(const Memory& from, const Memory& to) {
   const std::span<const bfloat16> narrow = from.as<bfloat16>();
   const std::span<T> wide = to.as<T>();
-  for (std::size_t i = 0; i < wide.size(); ++i) wide[i] = static_cast<T>(isa_default::to_float32(narrow[i]));
+  for (std::size_t i = 0; i < wide.size(); ++i)
+    wide[i] = static_cast<T>(isa_default::to_float32(narrow[i]));
 }
 
 }  // namespace

@@ -105,10 +105,8 @@ class Trainee {
   void run_epoch() {
     EpochReport report;
     report.epoch = static_cast<int>(position_.epoch) + 1;
-    times_ = {};
     Loss sum;
-    const Stopwatch watch;
-    const double processor = processor_seconds();
+    begin_timing();
     {
       const EpochOrder order(shared_.data.training.count(), settings_.batch, settings_.model.seed,
                              position_.epoch);
@@ -122,12 +120,24 @@ class Trainee {
         if (settings_.checkpoint_steps > 0 && done_ % settings_.checkpoint_steps == 0 &&
             step + 1 < order.steps())
           save();
+        if (done_ == settings_.untimed_steps) {
+          comm_.barrier();
+          report.steps = report.samples = 0;
+          sum = {};
+          begin_timing();
+        }
       }
       if (position_.step == order.steps()) position_ = {position_.epoch + 1, 0};
     }
-    report.seconds = watch.elapsed().count();
-    report.processor_seconds = processor_seconds() - processor;
+    report.seconds = watch_.elapsed().count();
+    report.processor_seconds = processor_seconds() - processor_;
     finish_epoch(report, sum);
+  }
+
+  void begin_timing() {
+    times_ = {};
+    (void)watch_.restart();
+    processor_ = processor_seconds();
   }
 
   Loss run_step(std::span<const std::uint32_t> samples, Prefetcher& batches, EpochReport& report) {
@@ -251,6 +261,8 @@ class Trainee {
   const TrainingSettings& settings_;
   Communicator& comm_;
   StepTimes times_;
+  Stopwatch watch_;
+  double processor_ = 0;
   std::unique_ptr<Replica> replica_;
   std::unique_ptr<Strategy> strategy_;
   Position position_;

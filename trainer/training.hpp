@@ -37,6 +37,8 @@ struct TrainingSettings {
   std::string checkpoint;             ///< file written after every epoch; empty: none
   std::int64_t checkpoint_steps = 0;  ///< and after so many steps; 0: not
   std::shared_ptr<const Checkpoint> resume;
+  std::int64_t untimed_steps =
+      0;            ///< of this call, the first: not in the report's times and counts
   double wire = 0;  ///< bytes per second that collectives are slowed down to; 0: not
 };
 
