@@ -260,6 +260,12 @@ ringside_status ringside_algorithm_for(const ringside_communicator* comm, int32_
                                        size_t bytes, int in_place, const ringside_options* options,
                                        char* text, size_t size, size_t* length);
 
+/// What such a call would run and why, and what that moves, in words; the text is given as by
+/// ringside_algorithm_for.
+ringside_status ringside_explain(const ringside_communicator* comm, int32_t collective,
+                                 size_t bytes, int in_place, const ringside_options* options,
+                                 char* text, size_t size, size_t* length);
+
 // --- handles
 // --------------------------------------------------------------------------------------
 

@@ -110,7 +110,8 @@ Algorithm Algorithm::of_halves(int chunks, int lanes, Halves halves) {
   return {.chunks = chunks,
           .lanes = lanes,
           .write = [halves](Group g) { return write_halves(std::move(g), halves); },
-          .halves = halves};
+          .halves = halves,
+          .writes_halves = true};
 }
 
 std::span<const ParameterInfo> common_parameters() {

@@ -51,6 +51,7 @@ struct Algorithm {
   int unsliced_lanes = 1;
   std::function<OpStream(Group)> write;
   std::optional<Halves> halves = std::nullopt;
+  bool writes_halves = false;  ///< `write` is the two halves one after another
 
   /// Writes `halves.reduce`, then `halves.spread`.
   [[nodiscard]] static Algorithm of_halves(int chunks, int lanes, Halves halves);

@@ -179,6 +179,28 @@ Message message(Message::Direction direction, int peer, const void* data, std::s
   return {direction, peer, const_cast<void*>(data), elements, static_cast<ElementType>(type)};
 }
 
+Collective collective_of(int32_t number) {
+  if (number < 0 || static_cast<std::size_t>(number) >= collective_names().size())
+    throw Error(ErrorCode::invalid_argument, fmt::format("there is no collective {}", number));
+  return static_cast<Collective>(number);
+}
+
+/// Gives the caller a text that `make` returns, cut to `size` bytes, and its full length.
+template <class Make>
+ringside_status tell(char* text, std::size_t size, std::size_t* length, const Make& make) {
+  if (length != nullptr) *length = 0;
+  if (text != nullptr && size > 0) *text = '\0';
+  return guarded([&] {
+    if (size > 0) demand(text, "the place for the text");
+    const std::string made = make();
+    if (length != nullptr) *length = made.size();
+    if (size == 0) return;
+    const std::size_t written = std::min(made.size(), size - 1);
+    std::memcpy(text, made.data(), written);
+    text[written] = '\0';
+  });
+}
+
 }  // namespace
 }  // namespace ringside
 
@@ -371,20 +393,18 @@ ringside_status ringside_recv(ringside_communicator* comm, void* data, size_t el
 ringside_status ringside_algorithm_for(const ringside_communicator* comm, int32_t collective,
                                        size_t bytes, int in_place, const ringside_options* options,
                                        char* text, size_t size, size_t* length) {
-  if (length != nullptr) *length = 0;
-  if (text != nullptr && size > 0) *text = '\0';
-  return guarded([&] {
-    if (size > 0) demand(text, "the place for the text");
-    if (collective < 0 || static_cast<std::size_t>(collective) >= collective_names().size())
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("there is no collective {}", collective));
-    const std::string spec = communicator_of(comm).algorithm_for(
-        static_cast<Collective>(collective), bytes, in_place != 0, options_of(options));
-    if (length != nullptr) *length = spec.size();
-    if (size == 0) return;
-    const std::size_t written = std::min(spec.size(), size - 1);
-    std::memcpy(text, spec.data(), written);
-    text[written] = '\0';
+  return tell(text, size, length, [&] {
+    return communicator_of(comm).algorithm_for(collective_of(collective), bytes, in_place != 0,
+                                               options_of(options));
+  });
+}
+
+ringside_status ringside_explain(const ringside_communicator* comm, int32_t collective,
+                                 size_t bytes, int in_place, const ringside_options* options,
+                                 char* text, size_t size, size_t* length) {
+  return tell(text, size, length, [&] {
+    return communicator_of(comm).explain(collective_of(collective), bytes, in_place != 0,
+                                         options_of(options));
   });
 }
 

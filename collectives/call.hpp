@@ -16,6 +16,7 @@
 #include "ringside/collectives/communicator.hpp"
 #include "ringside/collectives/reduction/types.hpp"
 #include "ringside/collectives/request.hpp"
+#include "ringside/collectives/selector/choice.hpp"
 
 namespace ringside {
 
@@ -69,9 +70,14 @@ class Communicator::Implementation {
   [[nodiscard]] virtual int rank() const = 0;
   [[nodiscard]] virtual int size() const = 0;
   virtual void run(const Call& call) = 0;
-  /// The spec string, `auto` resolved, that a call on blocks of `bytes` bytes in all would run.
-  [[nodiscard]] virtual std::string spec_for(const Request& request, std::size_t bytes,
-                                             const CallOptions& options) const = 0;
+  /// The spec string, `auto` resolved, that a call on blocks of `bytes` bytes in all would run, and
+  /// why.
+  [[nodiscard]] virtual Choice choice_for(const Request& request, std::size_t bytes,
+                                          const CallOptions& options) const = 0;
+  [[nodiscard]] std::string spec_for(const Request& request, std::size_t bytes,
+                                     const CallOptions& options) const {
+    return choice_for(request, bytes, options).spec;
+  }
   virtual void abort(const std::string& why) = 0;
 
   /// Messages go on side by side, those of a pair of ranks and a direction in the order in which

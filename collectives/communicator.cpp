@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "ringside/collectives/communicator.hpp"
+#include "ringside/collectives/selector/explain.hpp"
 
 #include <fmt/format.h>
 
@@ -103,6 +104,13 @@ std::string Communicator::algorithm_for(Collective collective, std::size_t bytes
   const Request request{collective, size(), 0, in_place};
   const Spec spec = parse_spec(state_->implementation->spec_for(request, bytes, options));
   return PlanStream(spec, request).spec();
+}
+
+std::string Communicator::explain(Collective collective, std::size_t bytes, bool in_place,
+                                  const CallOptions& options) const {
+  const Request request{collective, size(), 0, in_place};
+  const Choice choice = state_->implementation->choice_for(request, bytes, options);
+  return choice_text(choice, make_plan(choice.spec, request), bytes);
 }
 
 void Communicator::finish() {

@@ -53,6 +53,12 @@ class Communicator : public Calls<Communicator, void> {
   [[nodiscard]] std::string algorithm_for(Collective collective, std::size_t bytes, bool in_place,
                                           const CallOptions& options = {}) const;
 
+  /// What such a call would run and why, and what that moves, in words: counts, no measurement.
+  /// Errors as of algorithm_for; Error(unsupported) with NCCL, which does not tell, and for
+  /// barrier.
+  [[nodiscard]] std::string explain(Collective collective, std::size_t bytes, bool in_place = false,
+                                    const CallOptions& options = {}) const;
+
   /// Makes every waiting and every later call of all ranks throw. Callable from any thread.
   void abort(const std::string& why);
 

@@ -236,18 +236,22 @@ std::string describe(const Plan& plan, std::size_t index) {
                      list(op.sources, " + "));
 }
 
-Cells::Cells(const Plan& plan)
-    : chunks_(static_cast<std::size_t>(plan.chunks())),
-      in_place_(plan.request().in_place),
-      user_cells_(static_cast<std::size_t>(plan.ranks()) * chunks_ * (in_place_ ? 1 : 2)),
-      size_(user_cells_) {
-  slot_first_.resize(static_cast<std::size_t>(plan.ranks()));
+Cells::Cells(const Plan& plan) : Cells(plan.request(), plan.chunks()) {
   for (int rank = 0; rank < plan.ranks(); ++rank)
-    for (const auto& slot : plan.scratch(rank)) {
-      slot_first_[static_cast<std::size_t>(rank)].push_back(
-          size_ - static_cast<std::size_t>(slot.first_chunk));
-      size_ += static_cast<std::size_t>(slot.chunk_count);
-    }
+    for (const auto& slot : plan.scratch(rank)) add_slot(rank, slot);
+}
+
+Cells::Cells(const Request& request, int chunks)
+    : chunks_(static_cast<std::size_t>(chunks)),
+      in_place_(request.in_place),
+      user_cells_(static_cast<std::size_t>(request.ranks) * chunks_ * (in_place_ ? 1 : 2)),
+      size_(user_cells_),
+      slot_first_(static_cast<std::size_t>(request.ranks)) {}
+
+void Cells::add_slot(int rank, const ScratchSlot& slot) {
+  slot_first_[static_cast<std::size_t>(rank)].push_back(size_ -
+                                                        static_cast<std::size_t>(slot.first_chunk));
+  size_ += static_cast<std::size_t>(slot.chunk_count);
 }
 
 std::size_t Cells::at(const Location& location, int offset) const {

@@ -146,6 +146,15 @@ void check_structure(const Plan& plan);
 class Cells {
  public:
   explicit Cells(const Plan& plan);
+  /// Of a plan whose ops and slots come one at a time; so far without scratch. `chunks`: of the
+  /// whole request.
+  Cells(const Request& request, int chunks);
+
+  /// Gives a rank its next scratch slot: new cells, after all others.
+  void add_slot(int rank, const ScratchSlot& slot);
+  [[nodiscard]] std::size_t slots(int rank) const {
+    return slot_first_[static_cast<std::size_t>(rank)].size();
+  }
 
   [[nodiscard]] std::size_t size() const { return size_; }
   /// The cell of the `offset`-th chunk from the location's.

@@ -8,7 +8,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 # Debian packages, by what needs them.
 packages_for() {
   local build=(g++ cmake ninja-build libfmt-dev libpugixml-dev nlohmann-json3-dev libcli11-dev openmpi-bin libopenmpi-dev)
-  local test=(libgtest-dev libbenchmark-dev python3)
+  # SimGrid: the flow engine is compared with it where it is installed.
+  local test=(libgtest-dev libbenchmark-dev libsimgrid-dev python3)
   # MPICH and Gloo: the tests of those peers run where they are installed.
   local ci=(ccache clang-format clang-tidy git libmpich-dev mpich libgloo-dev)
   case $1 in

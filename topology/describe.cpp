@@ -65,8 +65,10 @@ std::string describe(const Node& node) {
   std::vector<std::string> parts;
   if (node.address) parts.push_back(to_string(*node.address));
   if (node.model) parts.push_back(*node.model);
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> shown = {
-      {{"cpu_affinity", "cpus "},
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> shown = {
+      {{"package", "package "},
+       {"processor", ""},
+       {"cpu_affinity", "cpus "},
        {"affinity", "cpu mask "},
        {"legend", ""},
        {"gpu.sm", "sm "},

@@ -10,6 +10,7 @@
 #include "ringside/base/error.hpp"
 #include "ringside/base/file.hpp"
 #include "ringside/base/text.hpp"
+#include "ringside/topology/build/measured.hpp"
 #include "ringside/topology/presets/presets.hpp"
 #include "ringside/topology/readers/text.hpp"
 
@@ -51,6 +52,10 @@ LoadedTopology load_topology(std::span<const std::string> inputs) {
     std::ranges::move(read_input(input), std::back_inserter(loaded.readings));
   }
   if (tells_links(loaded.readings)) loaded.built = build_topology(loaded.readings);
+  std::vector<Finding> findings;
+  loaded.measured =
+      measurements_of(loaded.readings, loaded.built ? &loaded.built->topology : nullptr, findings);
+  if (loaded.built) std::ranges::move(findings, std::back_inserter(loaded.built->findings));
   return loaded;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ringside/topology/build/build_topology.hpp"
+#include "ringside/topology/measurements.hpp"
 #include "ringside/topology/readers/reading.hpp"
 
 namespace ringside {
@@ -16,6 +17,8 @@ struct LoadedTopology {
   std::vector<Reading> readings;  ///< of the files, one after another; none for a preset
   /// Nothing when the inputs tell facts (speeds, measurements), but not how devices are linked.
   std::optional<BuiltTopology> built;
+  /// Between the GPUs, in the numbers of `built` where there is one.
+  Measurements measured;
 };
 
 /// Each input is the name of a preset (unless there is a file of that name), "-" for standard

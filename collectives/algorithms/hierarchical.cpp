@@ -38,7 +38,9 @@ namespace {
 
 constexpr int most_chunks = 1 << 20;  // far above what pays: finer than a cache line for 64 MB
 
-constexpr int inside_lane = 0, across_lane = 1, spread_lane = 2;
+/// Four phases, so numbered that two lanes are the way there and the way back. Then no rank adds up
+/// inside its group for slices far ahead, at the expense of what goes across, which is scarcer.
+constexpr int inside_lane = 0, across_lane = 2, back_lane = 1, spread_lane = 3;
 
 int index(std::size_t i) { return static_cast<int>(i); }
 
@@ -59,6 +61,7 @@ struct Level {
   int ranks = 1;
   int chunks = 1;
   std::function<OpStream(Group)> write = {};
+  bool writes_halves = false;
   Halves halves = {[](int) { return 0; }, {}, {}};
 
   Level(const Spec& spec, int count) : ranks(count) {
@@ -68,6 +71,7 @@ struct Level {
     const Algorithm algorithm = make_algorithm(spec, request);
     chunks = algorithm.chunks;
     write = algorithm.write;
+    writes_halves = algorithm.writes_halves;
     halves = halves_of(algorithm);
   }
 };
@@ -148,13 +152,13 @@ OpStream inside(Group g, Shared h, Writer Halves::*half, int lane) {
 
 /// The outer algorithm among the owners of every run. An op of each run in turn, because a rank
 /// may own several, whose steps should go side by side.
-OpStream across(Group g, Shared h, Writer writer) {
+OpStream across(Group g, Shared h, Writer writer, int lane) {
   if (h->outer.ranks == 1) co_return;
   std::vector<OpStream> streams;
   for (const Run& run : h->runs)
     streams.push_back(writer(g.among(run.owners)
                                  .part(run.first, run.count, h->outer.chunks)
-                                 .on_fixed_lane(across_lane)));
+                                 .on_fixed_lane(lane)));
   for (bool any = true; any;) {
     any = false;
     for (OpStream& stream : streams)
@@ -166,18 +170,24 @@ OpStream across(Group g, Shared h, Writer writer) {
 }
 
 /// Inside, then across.
-OpStream collect(Group g, Shared h, Writer outer) {
+OpStream collect(Group g, Shared h) {
   for (const Op& op : inside(g, h, &Halves::reduce, inside_lane)) co_yield op;
-  for (const Op& op : across(g, h, outer)) co_yield op;
-}
-
-OpStream everything(Group g, Shared h) {
-  for (const Op& op : collect(g, h, h->outer.write)) co_yield op;
-  for (const Op& op : inside(g, h, &Halves::spread, spread_lane)) co_yield op;
+  for (const Op& op : across(g, h, h->outer.halves.reduce, across_lane)) co_yield op;
 }
 
 OpStream distribute(Group g, Shared h) {
-  for (const Op& op : across(g, h, h->outer.halves.spread)) co_yield op;
+  for (const Op& op : across(g, h, h->outer.halves.spread, back_lane)) co_yield op;
+  for (const Op& op : inside(g, h, &Halves::spread, spread_lane)) co_yield op;
+}
+
+OpStream everything(Group g, Shared h) {
+  if (h->outer.writes_halves) {
+    for (const Op& op : collect(g, h)) co_yield op;
+    for (const Op& op : distribute(g, h)) co_yield op;
+    co_return;
+  }
+  for (const Op& op : inside(g, h, &Halves::reduce, inside_lane)) co_yield op;
+  for (const Op& op : across(g, h, h->outer.write, across_lane)) co_yield op;
   for (const Op& op : inside(g, h, &Halves::spread, spread_lane)) co_yield op;
 }
 
@@ -211,10 +221,10 @@ Algorithm make(const Request& request, const Parameters& parameters) {
                                                    level_spec(parameters, "outer", "ring"));
   return {
       .chunks = h->chunks(),
-      .lanes = 3,
+      .lanes = 4,
       .write = [h](Group g) { return everything(std::move(g), h); },
       .halves = Halves{[h](int chunk) { return h->owner(chunk); },
-                       [h](Group g) { return collect(std::move(g), h, h->outer.halves.reduce); },
+                       [h](Group g) { return collect(std::move(g), h); },
                        [h](Group g) { return distribute(std::move(g), h); }}};
 }
 

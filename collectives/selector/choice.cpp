@@ -37,23 +37,6 @@ std::string general_spec(Collective collective) {
   throw Error(ErrorCode::unsupported, "barrier needs no algorithm");
 }
 
-/// Why a spec cannot serve the request, in the placements that the choice is for.
-std::optional<std::string> refusal(const std::string& spec, Request request) {
-  const bool either = !chooses_by_placement(request.collective);
-  for (const bool in_place : {false, true}) {
-    if (!either && in_place != request.in_place) continue;
-    if (in_place && request.collective == Collective::all_to_all) continue;
-    request.in_place = in_place;
-    try {
-      (void)PlanStream(parse_spec(spec), request);
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::bad_input) throw;
-      return error.what();
-    }
-  }
-  return std::nullopt;
-}
-
 double factor(int a, int b) {
   return std::abs(std::log2(static_cast<double>(a) / static_cast<double>(b)));
 }
@@ -134,22 +117,55 @@ std::string reason(const TuningTable& table, const TuningRow& row, std::size_t r
       passed_by.empty() ? "" : fmt::format("; passed by: {}", fmt::join(passed_by, "; ")));
 }
 
-}  // namespace
-
-Choice choose(const TuningTable& table, const ChoiceSetting& setting, const Request& request,
-              std::uint64_t bytes) {
-  const std::string general = general_spec(request.collective);
+/// By the first row that has something for the request.
+std::optional<Choice> first_fitting(const TuningTable& table,
+                                    const std::vector<const TuningRow*>& rows,
+                                    const Request& request, std::uint64_t bytes) {
   std::vector<std::string> passed_by;
   std::vector<std::string> refused;
-  for (const TuningRow* row : nearest_rows(table, setting, request))
+  for (const TuningRow* row : rows)
     for (const std::size_t range : nearest_ranges(*row, bytes)) {
       const std::string& spec = row->ranges[range].spec;
       if (std::find(refused.begin(), refused.end(), spec) != refused.end()) continue;
       const auto why_not = refusal(spec, request);
-      if (!why_not) return {spec, reason(table, *row, range, bytes, passed_by)};
+      if (!why_not) return Choice{spec, reason(table, *row, range, bytes, passed_by)};
       refused.push_back(spec);
       passed_by.push_back(*why_not);
     }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> refusal(const std::string& spec, const Request& asked) {
+  Request request = asked;
+  const bool either = !chooses_by_placement(request.collective);
+  for (const bool in_place : {false, true}) {
+    if (!either && in_place != asked.in_place) continue;
+    if (in_place && request.collective == Collective::all_to_all) continue;
+    request.in_place = in_place;
+    try {
+      (void)PlanStream(parse_spec(spec), request);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::bad_input) throw;
+      return error.what();
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Choice> choose_measured(const TuningTable& table, const ChoiceSetting& setting,
+                                      const Request& request, std::uint64_t bytes) {
+  auto rows = nearest_rows(table, setting, request);
+  std::erase_if(rows, [&](const TuningRow* row) { return row->ranks != request.ranks; });
+  return first_fitting(table, rows, request, bytes);
+}
+
+Choice choose(const TuningTable& table, const ChoiceSetting& setting, const Request& request,
+              std::uint64_t bytes) {
+  const std::string general = general_spec(request.collective);
+  if (auto choice = first_fitting(table, nearest_rows(table, setting, request), request, bytes))
+    return std::move(*choice);
   return {general, fmt::format("{}: no choice for {} on {} ranks; {} serves any request",
                                table.name, to_string(request.collective), request.ranks, general)};
 }

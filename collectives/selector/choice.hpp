@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "ringside/collectives/request.hpp"
@@ -33,6 +34,16 @@ struct Choice {
 /// where ranks may differ in theirs. Throws Error(unsupported) for barrier, which needs none.
 [[nodiscard]] Choice choose(const TuningTable& table, const ChoiceSetting& setting,
                             const Request& request, std::uint64_t bytes);
+
+/// The same, by rows of exactly as many ranks alone; nothing where there is none that can serve the
+/// request.
+[[nodiscard]] std::optional<Choice> choose_measured(const TuningTable& table,
+                                                    const ChoiceSetting& setting,
+                                                    const Request& request, std::uint64_t bytes);
+
+/// Why a spec cannot serve the request, in any placement that a choice is for (both, but for
+/// all_reduce); nothing if it can.
+[[nodiscard]] std::optional<std::string> refusal(const std::string& spec, const Request& request);
 
 /// The table that comes with the library.
 [[nodiscard]] const TuningTable& default_tuning();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-/// Any text to one reader of topology inputs (RINGSIDE_FUZZ_READER; "" for all): what it reads can
-/// be printed, built and written, and what is written is read back as the same.
+/// Any text to one reader of topology inputs, or to those of one program (RINGSIDE_FUZZ_READER
+/// names them; "" for all): what it reads can be printed, built and written, and what is written is
+/// read back as the same.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,11 +9,13 @@
 #include "ringside/base/json_write.hpp"
 #include "ringside/tests/fuzz/require.hpp"
 #include "ringside/topology/build/build_topology.hpp"
+#include "ringside/topology/build/measured.hpp"
 #include "ringside/topology/readers/facts_json.hpp"
 #include "ringside/topology/readers/own_json.hpp"
 #include "ringside/topology/writers/dot.hpp"
 #include "ringside/topology/writers/json.hpp"
 #include "ringside/topology/writers/matrix.hpp"
+#include "ringside/topology/writers/measured.hpp"
 #include "ringside/topology/writers/nccl_xml.hpp"
 #include "ringside/topology/writers/tree.hpp"
 
@@ -26,8 +29,8 @@ std::vector<Reading> read(std::string_view input) {
   const auto text = clean_text(input, limits);
   std::vector<Reading> all;
   for (const auto& reader : readers()) {
-    if (std::string_view(RINGSIDE_FUZZ_READER) != "" && reader.name != RINGSIDE_FUZZ_READER)
-      continue;
+    constexpr std::string_view wanted = RINGSIDE_FUZZ_READER;
+    if (!wanted.empty() && wanted.find(reader.name) == std::string_view::npos) continue;
     for (auto& reading : reader.read(text)) all.push_back(std::move(reading));
   }
   return all;
@@ -56,7 +59,12 @@ void try_input(std::string_view input) try {
     (void)dump_json(facts_json(std::vector<Reading>{reading}));
   }
   if (!readings.empty()) (void)dump_json(facts_json(readings));
-  if (tells_links(readings)) write(build_topology(readings).topology);
+  std::vector<Finding> findings;
+  (void)measured_text(measurements_of(readings, nullptr, findings));
+  if (!tells_links(readings)) return;
+  const auto built = build_topology(readings);
+  write(built.topology);
+  (void)measurements_of(readings, &built.topology, findings);
 } catch (const Error& error) {
   require_refusal(error);
 }

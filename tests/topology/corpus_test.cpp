@@ -14,7 +14,10 @@
 #include "ringside/base/error.hpp"
 #include "ringside/base/file.hpp"
 #include "ringside/base/json_write.hpp"
+#include "ringside/base/text.hpp"
+#include "ringside/topology/build/build_topology.hpp"
 #include "ringside/topology/readers/facts_json.hpp"
+#include "ringside/topology/writers/matrix.hpp"
 
 namespace ringside::tests {
 namespace {
@@ -22,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Remarks of whoever wrote the expectations; not facts of the text.
-const std::set<std::string> remarks = {"notes", "reason", "if_recovered"};
+const std::set<std::string> remarks = {"notes", "reason", "if_recovered", "machine"};
 
 /// Known to whoever wrote the expectation, but not from the text: all-gather and all-to-all print
 /// alike, and two ranks of the first all-gather formula have equal rates.
@@ -94,7 +97,7 @@ void check_file(const fs::path& file, Tally& tally) {
 
 Tally check_folder(const std::string& folder) {
   std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(fs::path(RINGSIDE_TEST_DATA) / "corpus" / folder))
+  for (const auto& entry : fs::directory_iterator(fs::path(RINGSIDE_TEST_DATA) / folder))
     if (entry.path().extension() == ".txt") files.push_back(entry.path());
   std::ranges::sort(files);
   Tally tally;
@@ -109,21 +112,52 @@ Tally check_folder(const std::string& folder) {
 }
 
 TEST(Corpus, EveryTopologyFileIsReadAsDescribed) {
-  const Tally tally = check_folder("topo");
+  const Tally tally = check_folder("corpus/topo");
   EXPECT_EQ(tally.files, 115);
   EXPECT_EQ(tally.mismatches, 0);
 }
 
 TEST(Corpus, EveryMeasuredMatrixIsReadAsDescribed) {
-  const Tally tally = check_folder("pairs");
+  const Tally tally = check_folder("corpus/pairs");
   EXPECT_EQ(tally.files, 19);
   EXPECT_EQ(tally.mismatches, 0);
 }
 
 TEST(Corpus, EveryCollectiveTableIsReadAsDescribed) {
-  const Tally tally = check_folder("perf");
+  const Tally tally = check_folder("corpus/perf");
   EXPECT_EQ(tally.files, 36);
   EXPECT_EQ(tally.mismatches, 0);
+}
+
+/// The lines of a machine's matrix, with single blanks between the cells.
+std::vector<std::string> matrix_lines(const Topology& topology) {
+  std::vector<std::string> lines;
+  const auto text = matrix_text(topology, {.legend = false});
+  for (const auto line : split(text, '\n'))
+    if (!trim(line).empty()) lines.push_back(join(split_blanks(line), " "));
+  return lines;
+}
+
+TEST(Posted, EveryInputIsReadAsDescribed) {
+  const Tally tally = check_folder("posted");
+  EXPECT_EQ(tally.files, 22);
+  EXPECT_EQ(tally.mismatches, 0);
+}
+
+TEST(Posted, EveryMachineHasTheLinksDescribed) {
+  int machines = 0;
+  for (const auto& entry : fs::directory_iterator(fs::path(RINGSIDE_TEST_DATA) / "posted")) {
+    if (entry.path().extension() != ".txt") continue;
+    SCOPED_TRACE(entry.path().filename().string());
+    const auto expected =
+        Json::parse(read_file(fs::path(entry.path()).replace_extension(".expect.json").string()));
+    if (!expected.contains("machine")) continue;
+    const auto readings = read_text(read_file(entry.path().string()), "text");
+    EXPECT_EQ(matrix_lines(build_topology(readings).topology),
+              expected["machine"].get<std::vector<std::string>>());
+    ++machines;
+  }
+  EXPECT_GE(machines, 16);
 }
 
 }  // namespace

@@ -7,11 +7,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
+#include "ringside/topology/live/cuda_runtime.hpp"
+#include "ringside/topology/live/hwloc.hpp"
 #include "ringside/topology/path.hpp"
 #include "ringside/topology/writers/nccl_xml.hpp"
 
@@ -93,7 +96,7 @@ class Machine {
 
 BuiltTopology read(const Machine& machine,
                    const std::string& nvml = "there-is-no-such-library.so") {
-  return read_live({.root = machine.root(), .nvml = nvml});
+  return read_live({.root = machine.root(), .nvml = nvml, .hwloc = "", .cuda = {}});
 }
 
 std::string class_of(const Topology& topology, const char* from, const char* to,
@@ -147,9 +150,15 @@ TEST(Live, AsksTheDriverForNamesAndNvlinks) {
 }
 
 TEST(Live, AnEmptyMachineIsNoError) {
-  const auto built = read_live({.root = "/nonexistent", .nvml = "there-is-no-such-library.so"});
+  const auto built = read_live({.root = "/nonexistent",
+                                .nvml = "there-is-no-such-library.so",
+                                .hwloc = "nor-this-one.so",
+                                .cuda = {"nor-this.so", "nor-that.so"}});
   EXPECT_TRUE(built.topology.gpus().empty());
-  EXPECT_GE(built.findings.size(), 2U);
+  for (const char* lacking : {"no PCI devices", "no NVIDIA driver", "no hwloc", "no CUDA runtime"})
+    EXPECT_TRUE(std::ranges::any_of(built.findings, [&](const Finding& finding) {
+      return finding.text.find(lacking) != std::string::npos;
+    })) << lacking;
 }
 
 TEST(Live, ThisMachineIsRead) {
@@ -227,6 +236,111 @@ TEST(Hwloc, TellsGenerationAndWidthWhereOnlyOneFits) {
   }();
   EXPECT_EQ(slow.link(slow.link_up(slow.find("GPU0").value()).value()).width, 1);
 }
+
+TEST(Hwloc, KeepsWhatALinkSpeedImplies) {
+  const auto topology = build_topology(read_text(hwloc_xml, "text")).topology;
+  const LinkId link = topology.link_up(topology.find("GPU0").value()).value();
+  EXPECT_NEAR(topology.link(link).bandwidth.value(), 31.507692, 1e-9);
+  EXPECT_NEAR(topology.link(Topology::reverse(link)).bandwidth.value(), 31.507692, 1e-9);
+}
+
+/// Where the library is not installed there is nothing to ask.
+std::optional<PciMachine> asked_of_hwloc(const std::string& xml) {
+  const auto file = fs::path(testing::TempDir()) / ("hwloc_" + std::to_string(::getpid()) + ".xml");
+  std::ofstream(file, std::ios::binary) << xml;
+  ::setenv("HWLOC_XMLFILE", file.c_str(), 1);
+  std::vector<Finding> findings;
+  auto machine = read_hwloc("libhwloc.so.15", findings);
+  ::unsetenv("HWLOC_XMLFILE");
+  fs::remove(file);
+  return machine;
+}
+
+const char* const hwloc_machine = R"(<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE topology SYSTEM "hwloc2.dtd">
+<topology version="2.0">
+  <object type="Machine" os_index="0" cpuset="0x00000003" complete_cpuset="0x00000003" allowed_cpuset="0x00000003" nodeset="0x00000001" complete_nodeset="0x00000001" allowed_nodeset="0x00000001" gp_index="1">
+    <object type="Package" os_index="7" cpuset="0x00000003" complete_cpuset="0x00000003" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="3">
+      <info name="CPUModel" value="A Processor"/>
+      <object type="NUMANode" os_index="0" cpuset="0x00000003" complete_cpuset="0x00000003" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="14" local_memory="24924872704"/>
+      <object type="L3Cache" os_index="0" cpuset="0x00000003" complete_cpuset="0x00000003" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="8" cache_size="33554432" depth="3" cache_linesize="64" cache_associativity="16" cache_type="0">
+        <object type="Core" os_index="0" cpuset="0x00000001" complete_cpuset="0x00000001" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="2">
+          <object type="PU" os_index="0" cpuset="0x00000001" complete_cpuset="0x00000001" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="4"/>
+        </object>
+        <object type="Core" os_index="1" cpuset="0x00000002" complete_cpuset="0x00000002" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="9">
+          <object type="PU" os_index="1" cpuset="0x00000002" complete_cpuset="0x00000002" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="10"/>
+        </object>
+      </object>
+      <object type="Bridge" gp_index="18" bridge_type="0-1" depth="0" bridge_pci="0000:[00-01]">
+        <object type="Bridge" gp_index="19" bridge_type="1-1" depth="1" bridge_pci="0000:[01-01]" pci_busid="0000:00:01.0" pci_type="0604 [8086:347a] [8086:0000] 04" pci_link_speed="31.507692">
+          <object type="PCIDev" gp_index="20" pci_busid="0000:01:00.0" pci_type="0302 [10de:20b5] [10de:1533] a1" pci_link_speed="31.507692"/>
+        </object>
+      </object>
+    </object>
+  </object>
+</topology>
+)";
+
+TEST(Hwloc, TheLibraryTellsPackagesMemoryAndCaches) {
+  const auto machine = asked_of_hwloc(hwloc_machine);
+  if (!machine) GTEST_SKIP() << "libhwloc is not installed";
+  const auto& details = machine->numa_details.at(0);
+  EXPECT_EQ(details.at("package"), "7");
+  EXPECT_EQ(details.at("processor"), "A Processor");
+  EXPECT_EQ(details.at("memory_bytes"), "24924872704");
+  EXPECT_EQ(details.at("l3_bytes"), "33554432");
+  EXPECT_EQ(machine->processors.at(0), "0-1");
+}
+
+TEST(Hwloc, ItsPciTreeStandsInForHiddenFiles) {
+  const auto told = asked_of_hwloc(hwloc_machine);
+  if (!told) GTEST_SKIP() << "libhwloc is not installed";
+  PciMachine machine;  // as where /sys shows nothing
+  add_hwloc(*told, machine);
+  const auto topology = topology_from_pci(machine);
+  ASSERT_EQ(topology.gpus().size(), 1U);
+  EXPECT_EQ(topology.node(topology.find("numa0").value()).details.at("package"), "7");
+}
+
+TEST(Hwloc, TheKernelsFilesGoFirst) {
+  PciMachine kernel, hwloc;
+  PciFunction function;
+  function.address.bus = 1;
+  function.numa = 3;
+  function.width = 8;
+  kernel.functions = {function};
+  kernel.processors = {{3, "0-7"}};
+  function.numa = 0;
+  function.width = 16;
+  hwloc.functions = {function};
+  hwloc.processors = {{3, "8-15"}, {0, "0-1"}};
+  add_hwloc(hwloc, kernel);
+  EXPECT_EQ(kernel.functions.at(0).numa, 3);
+  EXPECT_EQ(kernel.functions.at(0).width, 8);
+  EXPECT_EQ(kernel.processors.at(3), "0-7");
+  kernel.functions[0].numa.reset();
+  add_hwloc(hwloc, kernel);
+  EXPECT_EQ(kernel.functions.at(0).numa, 0);
+}
+
+#ifdef RINGSIDE_FAKE_CUDART
+TEST(Live, AsksTheCudaRuntimeWhoReachesWhom) {
+  // The double's devices lie at 01:00.0 to 04:00.0; the last two are GPU0 and GPU1.
+  ::setenv("FAKECUDA_DEVICES", "4", 1);
+  ::setenv("FAKECUDA_ACCESS", "0111/1011/1101/1100", 1);  // 3 does not reach 2
+  const Machine machine;
+  const auto built = read_live(
+      {.root = machine.root(), .nvml = "", .hwloc = "", .cuda = {"none.so", RINGSIDE_FAKE_CUDART}});
+  const auto& topology = built.topology;
+  const NodeId first = topology.find("GPU0").value(), second = topology.find("GPU1").value();
+  EXPECT_EQ(topology.node(first).details.at("cuda_device"), "2");
+  ASSERT_EQ(topology.peer_access.size(), 2U);
+  EXPECT_EQ(topology.peer_access[0],
+            (PeerAccess{.from = first, .to = second, .capability = "", .status = "OK"}));
+  EXPECT_EQ(topology.peer_access[1],
+            (PeerAccess{.from = second, .to = first, .capability = "", .status = "NS"}));
+}
+#endif
 
 }  // namespace
 }  // namespace ringside::tests

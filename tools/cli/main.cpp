@@ -74,7 +74,10 @@ void add_commands(CLI::App& app, int& exit_code) {
   add_algorithms_command(app, exit_code);
 #ifdef RINGSIDE_WITH_BENCH
   add_bench_command(app, exit_code);
+  add_simulate_command(app);
+  add_choose_command(app);
 #endif
+  add_explain_command(app, exit_code);
   add_topo_command(app, exit_code);
 #ifdef RINGSIDE_WITH_TRAINER
   add_train_command(app, exit_code);
@@ -82,8 +85,10 @@ void add_commands(CLI::App& app, int& exit_code) {
   add_options_command(app, exit_code);
 }
 
-/// Every command takes --set, so that it may stand before and after the command's name.
+/// Every command takes --set, so that it may stand before and after the command's name. Some have
+/// their own, which takes more (machine_options.hpp).
 void add_set_option(CLI::App& app) {
+  if (app.get_option_no_throw("--set") != nullptr) return;
   app.add_option_function<std::vector<std::string>>(
          "--set",
          [](const std::vector<std::string>& assignments) {

@@ -17,10 +17,12 @@
 #include "ringside/topology/live/live.hpp"
 #include "ringside/topology/load.hpp"
 #include "ringside/topology/presets/presets.hpp"
+#include "ringside/topology/readers/fact_values.hpp"
 #include "ringside/topology/readers/facts_json.hpp"
 #include "ringside/topology/writers/dot.hpp"
 #include "ringside/topology/writers/json_value.hpp"
 #include "ringside/topology/writers/matrix.hpp"
+#include "ringside/topology/writers/measured.hpp"
 #include "ringside/topology/writers/nccl_xml.hpp"
 #include "ringside/topology/writers/tree.hpp"
 
@@ -69,9 +71,13 @@ std::string machine_text(const Topology& topology) {
 }
 
 std::string to_text(const LoadedTopology& loaded) {
-  const std::string head = readings_text(loaded);
-  if (loaded.built) return head + (head.empty() ? "" : "\n") + machine_text(loaded.built->topology);
-  return head + "\nNo input tells how devices are linked; --format json prints what was read.\n";
+  std::string text = readings_text(loaded);
+  if (loaded.built)
+    text += (text.empty() ? "" : "\n") + machine_text(loaded.built->topology);
+  else
+    text += "\nNo input tells how devices are linked; --format json prints what was read.\n";
+  if (!loaded.measured.empty()) text += "\nMeasured:\n" + measured_text(loaded.measured);
+  return text;
 }
 
 Json findings_json(std::span<const Finding> findings) {
@@ -112,6 +118,7 @@ Json to_json(const LoadedTopology& loaded) {
     json["topology"] = topology_json_value(loaded.built->topology);
     json["findings"] = findings_json(loaded.built->findings);
   }
+  if (!loaded.measured.empty()) json["measured"] = measured_json(loaded.measured);
   return json;
 }
 
@@ -196,15 +203,41 @@ void run(const TopoRequest& request, int& exit_code) {
     throw Error(
         ErrorCode::invalid_argument,
         "name a file, - for standard input, a preset, or --live (see ringside topo --help)");
-  const auto loaded = request.live
-                          ? LoadedTopology{.readings = {}, .built = read_live(request.sources)}
-                          : load_topology(request.inputs);
+  const auto loaded =
+      request.live
+          ? LoadedTopology{.readings = {}, .built = read_live(request.sources), .measured = {}}
+          : load_topology(request.inputs);
   if (request.lint) return run_lint(loaded, request, exit_code);
   if (request.format == "json") return print(dump_json(to_json(loaded)));
   if (request.format == "matrix") return print(matrix_text(topology_of(loaded)));
   if (request.format == "xml") return print(nccl_xml(topology_of(loaded)));
   if (request.format == "dot") return print(topology_dot(topology_of(loaded)));
   print(to_text(loaded));
+}
+
+/// Below another root lies another machine: then no library of this one is asked unless it is
+/// named.
+void add_live_options(CLI::App& command, TopoRequest& request) {
+  auto& sources = request.sources;
+  command.add_flag("--live", request.live,
+                   "This machine, from the kernel, hwloc, the NVIDIA driver and the CUDA runtime");
+  const auto library = [&](const char* name, auto& target, const char* text) {
+    return command.add_option(name, target, text)->type_name("LIBRARY");
+  };
+  auto* nvml = library("--nvml", sources.nvml, "With --live: the driver's management library");
+  auto* hwloc = library("--hwloc", sources.hwloc, "With --live: the hwloc library");
+  auto* cuda = library("--cuda-runtime", sources.cuda, "With --live: the CUDA runtime");
+  command
+      .add_option_function<std::string>(
+          "--root",
+          [&sources, nvml, hwloc, cuda](const std::string& root) {
+            sources.root = root;
+            if (nvml->empty()) sources.nvml.clear();
+            if (hwloc->empty()) sources.hwloc.clear();
+            if (cuda->empty()) sources.cuda.clear();
+          },
+          "With --live: read below this folder, not /; libraries are asked only if named")
+      ->type_name("FOLDER");
 }
 
 }  // namespace
@@ -214,6 +247,8 @@ void add_topo_command(CLI::App& app, int& exit_code) {
       "topo", "Show a machine's devices and links, from what nvidia-smi, NCCL and others print");
   command->footer(
       "Files may be pasted from anywhere, quoted, cut or damaged; several describe one machine.\n"
+      "What was measured between GPUs (p2pBandwidthLatencyTest, nvbandwidth, ringside bench\n"
+      "--preflight) is printed with the machine.\n"
       "Formats: text (tree, matrix, shared links), json, matrix (nvidia-smi topo -m),\n"
       "xml (NCCL_TOPO_FILE), dot (Graphviz: pipe it to dot -Tsvg).");
   const auto request = std::make_shared<TopoRequest>();
@@ -221,12 +256,7 @@ void add_topo_command(CLI::App& app, int& exit_code) {
       ->type_name("FILE|PRESET");
   command->add_flag("--list-presets", request->list_presets, "List the machines known by name");
   add_format_option(*command, request->format, {"text", "json", "matrix", "xml", "dot"});
-  command->add_flag("--live", request->live, "This machine, from the kernel and the NVIDIA driver");
-  command->add_option("--root", request->sources.root, "With --live: read below this folder, not /")
-      ->type_name("FOLDER");
-  command
-      ->add_option("--nvml", request->sources.nvml, "With --live: the driver's management library")
-      ->type_name("LIBRARY");
+  add_live_options(*command, *request);
   command->add_flag("--lint", request->lint,
                     "Say what is odd or broken in the inputs; exit code 1 when something is");
   command->callback([request, &exit_code] { run(*request, exit_code); });

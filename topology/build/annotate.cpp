@@ -52,6 +52,22 @@ NodeId gpu_of(const PcieStatus& status, std::size_t place, std::size_t listed,
                                                                               : status.bus_id));
 }
 
+/// A NUMA node that is not told is a different one.
+bool in_different_nodes(const RocmTopology& rocm, std::size_t i, std::size_t j) {
+  const auto first = rocm.numa_node.find(rocm.names[i]),
+             second = rocm.numa_node.find(rocm.names[j]);
+  return first == rocm.numa_node.end() || second == rocm.numa_node.end() ||
+         first->second != second->second;
+}
+
+/// "50000-200000" MB/s -> 200 GB/s; nothing for "0-0" and "".
+std::optional<double> most_of_range(std::string_view text) {
+  const auto dash = text.rfind('-');
+  const auto most =
+      dash == std::string_view::npos ? std::nullopt : parse_int(text.substr(dash + 1), 1, 1 << 30);
+  return most ? std::optional(static_cast<double>(*most) / 1000) : std::nullopt;
+}
+
 }  // namespace
 
 void add_peer_access(const PeerMatrix& matrix, Topology& topology) {
@@ -145,14 +161,46 @@ LinkMatrix matrix_of(const RocmTopology& rocm) {
   matrix.names = rocm.names;
   matrix.gpus = rocm.names.size();
   matrix.cells.resize(matrix.gpus * matrix.gpus);
-  if (const auto types = rocm.matrices.find("link_type"); types != rocm.matrices.end())
-    for (std::size_t k = 0; k < matrix.cells.size(); ++k)
-      if (types->second[k] == "XGMI")
-        matrix.cells[k] = LinkCell{.value = LinkClass::xgmi, .count = 0, .old_sys = false};
+  const auto put = [&](std::size_t cell, LinkClass value) {
+    matrix.cells[cell] = LinkCell{.value = value, .count = 0, .old_sys = false};
+  };
   for (std::size_t i = 0; i < matrix.gpus; ++i)
-    matrix.cell(i, i) = LinkCell{.value = LinkClass::self, .count = 0, .old_sys = false};
+    for (std::size_t j = 0; j < matrix.gpus; ++j) {
+      const std::size_t cell = i * matrix.gpus + j;
+      const auto type = rocm.cell("link_type", cell);
+      if (i == j)
+        put(cell, LinkClass::self);
+      else if (type == "XGMI")
+        put(cell, LinkClass::xgmi);
+      else if (type == "PCIE" && rocm.cell("hops", cell) == "3" && in_different_nodes(rocm, i, j))
+        put(cell, LinkClass::sys);
+    }
   for (const auto& [name, node] : rocm.numa_node) matrix.numa_affinity[name] = std::to_string(node);
   return matrix;
+}
+
+void add_rocm(const RocmTopology& rocm, Topology& topology) {
+  const std::size_t n = rocm.names.size();
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto from = topology.find(rocm.names[i]);
+    if (!from) fail_as_different(fmt::format("there is no {}", rocm.names[i]));
+    if (i < rocm.addresses.size())
+      topology.node(*from).address = parse_pci_address(rocm.addresses[i]);
+    for (std::size_t j = 0; j < n; ++j) {
+      const auto to = topology.find(rocm.names[j]);
+      if (!to || i == j) continue;
+      const auto access = rocm.cell("access", i * n + j);
+      if (!access.empty())
+        topology.peer_access.push_back(
+            {.from = *from,
+             .to = *to,
+             .capability = "",
+             .status = access == "ENABLED" || access == "True" ? "OK" : "NS"});
+      for (const LinkId each : topology.links_from(*from))
+        if (topology.link(each).kind == LinkKind::xgmi && topology.link(each).to == *to)
+          topology.link(each).bandwidth = most_of_range(rocm.cell("bandwidth", i * n + j));
+    }
+  }
 }
 
 }  // namespace ringside

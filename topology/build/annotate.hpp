@@ -32,7 +32,11 @@ void add_pcie_status(const std::vector<PcieStatus>& gpus, Topology& topology);
 /// The same from lspci, for devices whose address the topology knows; "acs_redirect" as a detail.
 void add_lspci(const LspciLinks& links, Topology& topology);
 
-/// rocm-smi's tables as a matrix: XGMI pairs, and NUMA nodes; a PCIE cell does not tell how near.
+/// rocm-smi's tables as a matrix: XGMI pairs, and NUMA nodes. Of PCIe they tell what is in
+/// different NUMA nodes (3 hops), not how near the others are.
 [[nodiscard]] LinkMatrix matrix_of(const RocmTopology& rocm);
+
+/// What AMD's tools tell beside: addresses, whether GPUs reach each other, bandwidths of xGMI.
+void add_rocm(const RocmTopology& rocm, Topology& topology);
 
 }  // namespace ringside

@@ -7,9 +7,12 @@
 
 #include "ringside/base/error.hpp"
 #include "ringside/topology/build/annotate.hpp"
+#include "ringside/topology/build/from_lspci.hpp"
 #include "ringside/topology/build/from_matrix.hpp"
+#include "ringside/topology/build/from_nccl_graph.hpp"
 #include "ringside/topology/build/from_pci.hpp"
 #include "ringside/topology/build/from_xml.hpp"
+#include "ringside/topology/build/measured.hpp"
 #include "ringside/topology/path.hpp"
 
 namespace ringside {
@@ -80,6 +83,19 @@ std::optional<Topology> described_tree(std::span<const Reading> readings,
   return tree;
 }
 
+/// The tree that lspci draws, unless it does not have the GPUs of the matrix: people cut it.
+std::optional<Topology> drawn_tree(std::span<const Reading> readings,
+                                   const std::vector<const LinkMatrix*>& matrices,
+                                   std::vector<Finding>& findings) {
+  auto tree = topology_from_lspci(readings);
+  if (!tree || matrices.empty() || tree->gpus().size() == matrices.front()->gpus) return tree;
+  findings.push_back(
+      {Severity::warning, 0,
+       fmt::format("lspci's tree has {} GPUs that are known, the matrix {}: the tree is not used",
+                   tree->gpus().size(), matrices.front()->gpus)});
+  return std::nullopt;
+}
+
 /// Also rocm-smi's tables, which are put in `converted`.
 std::vector<const LinkMatrix*> all_matrices(std::span<const Reading> readings,
                                             std::vector<LinkMatrix>& converted) {
@@ -93,20 +109,24 @@ void annotate(std::span<const Reading> readings, BuiltTopology& built) {
   for (const auto* peers : all_of<PeerMatrix>(readings)) add_peer_access(*peers, built.topology);
   for (const auto* query : all_of<SmiQuery>(readings)) add_pcie_status(query->gpus, built.topology);
   for (const auto* csv : all_of<SmiCsv>(readings)) add_pcie_status(csv->gpus, built.topology);
+  for (const auto* rocm : all_of<RocmTopology>(readings)) add_rocm(*rocm, built.topology);
   for (const auto* links : all_of<LspciLinks>(readings)) add_lspci(*links, built.topology);
   for (const auto* status : all_of<NvlinkStatus>(readings))
     add_nvlink_status(*status, built.topology, built.findings);
+  add_measured_devices(readings, built.topology);
 }
 
 }  // namespace
 
 bool tells_links(std::span<const Reading> readings) {
+  if (topology_from_lspci(readings)) return true;
   return std::ranges::any_of(readings, [](const Reading& reading) {
     return std::holds_alternative<NcclXml>(reading.facts) ||
            std::holds_alternative<Topology>(reading.facts) ||
            std::holds_alternative<HwlocMachine>(reading.facts) ||
            std::holds_alternative<LinkMatrix>(reading.facts) ||
            std::holds_alternative<RocmTopology>(reading.facts) ||
+           std::holds_alternative<NcclGraph>(reading.facts) ||
            std::holds_alternative<PeerMatrix>(reading.facts);
   });
 }
@@ -116,12 +136,16 @@ BuiltTopology build_topology(std::span<const Reading> readings) {
   std::vector<LinkMatrix> converted;
   const auto matrices = all_matrices(readings, converted);
   const auto peers = all_of<PeerMatrix>(readings);
-  if (auto tree = described_tree(readings, built.findings)) {
+  auto tree = described_tree(readings, built.findings);
+  if (!tree) tree = drawn_tree(readings, matrices, built.findings);
+  if (tree) {
     built.topology = std::move(*tree);
     if (!matrices.empty())
       add_matrix(merge_matrices(matrices).links, built.topology, built.findings);
   } else if (!matrices.empty()) {
     built.topology = topology_from_matrix(merge_matrices(matrices), built.findings);
+  } else if (const auto graphs = all_of<NcclGraph>(readings); !graphs.empty()) {
+    built.topology = topology_from_nccl_graph(*graphs.front(), built.findings);
   } else if (!peers.empty()) {
     built.topology = only_gpus(*peers.front());
     built.findings.push_back(

@@ -228,25 +228,47 @@ std::map<std::size_t, int> nvlinks_of(const LinkMatrix& matrix, std::size_t gpu)
   return links;
 }
 
-/// GPUs that hang on an NVSwitch, with the links of each: those whose links to their peers are more
-/// than a GPU has. They must all see each other with one number of links.
+/// GPUs that NVLinks join, directly or over others.
+std::set<std::size_t> joined_with(const LinkMatrix& matrix, std::size_t gpu) {
+  std::set<std::size_t> joined{gpu};
+  std::vector<std::size_t> open{gpu};
+  while (!open.empty()) {
+    const std::size_t each = open.back();
+    open.pop_back();
+    for (const auto& [peer, count] : nvlinks_of(matrix, each))
+      if (joined.insert(peer).second) open.push_back(peer);
+  }
+  return joined;
+}
+
+/// GPUs that hang on an NVSwitch, with the links of each: where one's links to its peers are more
+/// than a GPU has. A pair then has as many as the one with fewer, and that is what the matrix must
+/// say: some of a GPU's links may be down.
 std::map<std::size_t, int> switched_gpus(const LinkMatrix& matrix) {
   std::map<std::size_t, int> switched;
   for (std::size_t i = 0; i < matrix.names.size(); ++i) {
     int sum = 0;
-    const auto links = nvlinks_of(matrix, i);
-    for (const auto& [peer, count] : links) sum += count;
-    if (sum > most_nvlinks) switched[i] = links.begin()->second;
+    for (const auto& [peer, count] : nvlinks_of(matrix, i)) sum += count;
+    if (sum <= most_nvlinks || switched.contains(i)) continue;
+    for (const std::size_t gpu : joined_with(matrix, i)) {
+      int& most = switched[gpu];
+      for (const auto& [peer, count] : nvlinks_of(matrix, gpu)) most = std::max(most, count);
+    }
   }
-  for (const auto& [i, count] : switched)
-    for (const auto& [j, other] : nvlinks_of(matrix, i))
-      if (!switched.contains(j) || other != count)
-        throw Error(
-            ErrorCode::bad_input,
-            fmt::format("no machine is wired so: {} has more NVLinks than a GPU has ({}), so "
-                        "they lead to a switch; but then {} to {} would be NV{}, not NV{}",
-                        matrix.names[i], most_nvlinks, matrix.names[i], matrix.names[j], count,
-                        other));
+  for (const auto& [i, links] : switched)
+    for (const auto& [j, others] : switched) {
+      const auto& cell = matrix.cell(i, j);
+      if (i >= j || !cell) continue;
+      const int expected = std::min(links, others);
+      if (cell->value == LinkClass::nvlink && cell->count == expected) continue;
+      throw Error(
+          ErrorCode::bad_input,
+          fmt::format("no machine is wired so: {} and {} hang on one NVSwitch, as there are "
+                      "more NVLinks than a GPU has ({}); but then {} to {} would be NV{}, "
+                      "not {}",
+                      matrix.names[i], matrix.names[j], most_nvlinks, matrix.names[i],
+                      matrix.names[j], expected, to_string(*cell)));
+    }
   return switched;
 }
 
@@ -318,11 +340,17 @@ void add_nvlinks(const LinkMatrix& matrix, Topology& topology, std::vector<Findi
     const NodeId id = topology.add(std::move(fabric));
     for (const auto& [gpu, count] : switched)
       connect(*topology.find(matrix.names[gpu]), id, count, Origin::inferred);
+    const auto [fewest, most] =
+        std::ranges::minmax_element(switched, {}, &std::map<std::size_t, int>::value_type::second);
     findings.push_back(
         {Severity::note, 0,
          fmt::format("NV{} among {} GPUs is more than the {} links of a GPU: they are "
                      "taken to hang on NVSwitches, drawn as one",
-                     switched.begin()->second, switched.size(), most_nvlinks)});
+                     most->second, switched.size(), most_nvlinks)});
+    if (fewest->second < most->second)
+      findings.push_back({Severity::warning, 0,
+                          fmt::format("{} has {} NVLinks where others have {}: some may be down",
+                                      matrix.names[fewest->first], fewest->second, most->second)});
   }
   for (std::size_t i = 0; i < matrix.names.size(); ++i)
     for (const auto& [j, count] : nvlinks_of(matrix, i))

@@ -73,6 +73,9 @@ class PciBuilder {
       if (const auto cores = machine_.processors.find(id.value_or(0));
           cores != machine_.processors.end())
         node.details["cpu_affinity"] = cores->second;
+      if (const auto details = machine_.numa_details.find(id.value_or(0));
+          details != machine_.numa_details.end())
+        node.details.insert(details->second.begin(), details->second.end());
       at->second = topology_.add(std::move(node));
     }
     return at->second;
@@ -163,6 +166,7 @@ class PciBuilder {
     link.width = function.width;
     link.most_generation = function.most_generation;
     link.most_width = function.most_width;
+    link.bandwidth = function.bandwidth;
     topology_.connect(link);
   }
 

@@ -20,6 +20,7 @@ struct PciFunction {
   std::string vendor, device;        ///< "0x10de"
   std::optional<int> numa;           ///< nothing where the firmware does not tell
   std::optional<int> generation, width, most_generation, most_width;
+  std::optional<double> bandwidth;   ///< GB/s, where only that is told
   std::optional<bool> acs_redirect;  ///< of a port, where it could be read
   std::optional<std::string> name;   ///< of a network or InfiniBand device
   std::optional<int> megabits_per_second;
@@ -28,6 +29,8 @@ struct PciFunction {
 struct PciMachine {
   std::vector<PciFunction> functions;
   std::map<int, std::string> processors;  ///< NUMA node -> list of cores "0-15"
+  /// NUMA node -> "package", "processor", "memory_bytes", "l3_bytes".
+  std::map<int, std::map<std::string, std::string>> numa_details;
 };
 
 /// GPUs and NICs with the switches and host bridges above them; all else is left out. Bridges come

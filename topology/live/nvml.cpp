@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "ringside/topology/live/nvml.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <memory>
+
+#include "ringside/topology/live/library.hpp"
 
 namespace ringside {
 namespace {
@@ -25,22 +25,18 @@ constexpr unsigned most_links = 18, most_gpus = 256;
 
 class Nvml {
  public:
-  explicit Nvml(const std::string& library)
-      : handle_(::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL), [](void* handle) {
-          if (handle != nullptr) ::dlclose(handle);
-        }) {
-    if (handle_ == nullptr) return;
-    find(init, "nvmlInit_v2");
-    find(shutdown, "nvmlShutdown");
-    find(count, "nvmlDeviceGetCount_v2");
-    find(by_index, "nvmlDeviceGetHandleByIndex_v2");
-    find(name, "nvmlDeviceGetName");
-    find(pci_info, "nvmlDeviceGetPciInfo_v3");
-    find(link_state, "nvmlDeviceGetNvLinkState");
-    find(link_peer, "nvmlDeviceGetNvLinkRemotePciInfo_v2");
+  explicit Nvml(const std::string& path) : library_(path) {
+    library_.find(init, "nvmlInit_v2");
+    library_.find(shutdown, "nvmlShutdown");
+    library_.find(count, "nvmlDeviceGetCount_v2");
+    library_.find(by_index, "nvmlDeviceGetHandleByIndex_v2");
+    library_.find(name, "nvmlDeviceGetName");
+    library_.find(pci_info, "nvmlDeviceGetPciInfo_v3");
+    library_.find(link_state, "nvmlDeviceGetNvLinkState");
+    library_.find(link_peer, "nvmlDeviceGetNvLinkRemotePciInfo_v2");
   }
 
-  [[nodiscard]] bool opened() const { return handle_ != nullptr; }
+  [[nodiscard]] bool opened() const { return library_.opened(); }
   [[nodiscard]] bool usable() const {
     return init && shutdown && count && by_index && name && pci_info;
   }
@@ -55,12 +51,7 @@ class Nvml {
   int (*link_peer)(Device, unsigned, PciInfo*) = nullptr;
 
  private:
-  template <class Function>
-  void find(Function& function, const char* symbol) {
-    function = reinterpret_cast<Function>(::dlsym(handle_.get(), symbol));
-  }
-
-  std::unique_ptr<void, void (*)(void*)> handle_;
+  Library library_;
 };
 
 PciAddress address_of(const PciInfo& info) {

@@ -39,15 +39,18 @@ struct Overheads {
   double call = 0;     ///< once a call: from its start until the first op can begin
   double op = 0;       ///< before each op of a kernel
   double copy_op = 0;  ///< before each op of a copy engine
-  double wait = 0;     ///< for an op that waits for one of another stream
+  double wait = 0;     ///< from an op's end until an op of another stream that waits for it sees it
 };
 
 /// What of the machine is other than the topology says. See what_if.hpp for words.
 struct MachineSettings {
-  bool peer_access = true;      ///< off: between all pairs without NVLink data go through the host
-  bool acs_redirect = false;    ///< switches send traffic between their ports up to the root
-  bool write_collapse = false;  ///< posted writes from one switch to several roots collapse
-  std::optional<Mover> mover;   ///< of plain copies; nothing: as the link model says
+  bool peer_access = true;  ///< off: between all pairs without NVLink data go through the host
+  /// Pairs without peer access: an op's data stream through the host's memory, as in NCCL's shared
+  /// memory transport. Off: plans are lowered to copies into it and out of it.
+  bool streams_through_host = false;
+  bool acs_redirect = false;        ///< switches send traffic between their ports up to the root
+  bool write_collapse = false;      ///< posted writes from one switch to several roots collapse
+  std::optional<Mover> mover = {};  ///< of plain copies; nothing: as the link model says
 };
 
 class Machine {
@@ -68,7 +71,8 @@ class Machine {
   [[nodiscard]] std::optional<LinkId> link_of(ResourceId resource) const;
   [[nodiscard]] const Overheads& overheads() const;
 
-  /// Whether `gpu` reaches into the memory of `peer` directly.
+  /// Whether an op of `gpu` reaches into the memory of `peer`: directly, over the network (NICs
+  /// do), or as the settings say through the host.
   [[nodiscard]] bool peer_access(int gpu, int peer) const;
   /// Who moves a plain copy.
   [[nodiscard]] Mover mover() const;

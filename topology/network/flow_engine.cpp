@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /// Virtual time over max-min fair rates.
 ///
-/// Flows of one path have one rate, so each path keeps one sum of what a flow on it has moved since
-/// the path was last idle. A flow ends when that sum reaches a mark that is set when it begins: a
-/// change of rate moves one entry of the queue, however many flows the path has.
+/// Flows with the same bottleneck have the same rate. So a bottleneck keeps one sum of what a flow
+/// that it limits has moved so far: a path ends its next flow when that sum comes to a mark, which
+/// stays where it is when the rate changes. A change of rate moves one entry of the queue, however
+/// many flows are concerned. Likewise among the flows of one path.
 #include "ringside/topology/network/flow_engine.hpp"
 
 #include <fmt/format.h>
@@ -24,6 +25,7 @@
 namespace ringside {
 namespace {
 
+using network::HeapPlaces;
 using network::IndexedHeap;
 using network::LimitBook;
 using network::PathTable;
@@ -90,11 +92,29 @@ struct Flow {
 };
 
 struct PathRun {
-  double rate = 0;
-  double moved = 0;         // by a flow on it from the time at which it was idle until `since`
-  double since = 0;         // seconds
+  double moved = 0;         // by a flow on it from the time at which it was idle until `joined`
+  double joined = 0;        // sum of its bottleneck
+  ResourceId limit = -1;    // its bottleneck
   double done = 0;          // bytes of flows that have ended
   std::vector<Flow> flows;  // a heap
+};
+
+/// At which sum of its bottleneck a path ends its next flow.
+struct Mark {
+  double sum;
+  std::int64_t order;  // of the flow
+
+  auto operator<=>(const Mark&) const = default;
+};
+
+/// The paths that a resource limits.
+struct Limited {
+  double rate = 0;
+  double moved = 0;  // by a flow on them until `since`
+  double since = 0;  // seconds
+  IndexedHeap<Mark> paths;
+
+  [[nodiscard]] double moved_at(double time) const { return moved + rate * (time - since); }
 };
 
 struct ResourceRecord {
@@ -132,7 +152,10 @@ struct FlowEngine::State {
   std::vector<ResourceRecord> records;
   std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> arrivals;
   std::vector<Arrival> arrived;  // at this moment
-  IndexedHeap<Moment> ends;      // of each path that has flows: the next end
+  std::vector<Limited> limited;  // by resource
+  HeapPlaces path_places;        // in these
+  IndexedHeap<Moment> ends;      // of each resource that limits paths: the next end there
+  HeapPlaces end_places;
 
   std::vector<Ended> ended;
   std::vector<Limit> limits;
@@ -143,15 +166,27 @@ struct FlowEngine::State {
         with_limits(wants_limits),
         table(static_cast<int>(resources.size())),
         sharing(resources),
-        records(resources.size()) {}
+        records(resources.size()),
+        limited(resources.size()) {}
 
   void begin(const Arrival& arrival);
-  void queue_end(PathId id);
+  void bring_up(PathRun& path) const;
+  void join(PathId id);
+  void leave(PathId id);
+  void queue_end(ResourceId id);
   void share();
   void step();
   void end_arrivals(double horizon, double& latest);
   void end_flows(double horizon, double& latest);
 };
+
+/// To the present moment.
+void FlowEngine::State::bring_up(PathRun& path) const {
+  if (path.limit < 0) return;
+  const double sum = limited[at(path.limit)].moved_at(now);
+  path.moved += sum - path.joined;
+  path.joined = sum;
+}
 
 /// The delay of a flow is over.
 void FlowEngine::State::begin(const Arrival& arrival) {
@@ -159,8 +194,7 @@ void FlowEngine::State::begin(const Arrival& arrival) {
   if (path.flows.empty())
     path.moved = 0;
   else
-    path.moved += path.rate * (now - path.since);
-  path.since = now;
+    bring_up(path);
   const int note = with_limits ? book.open(arrival.path, now) : -1;
   path.flows.push_back(
       {path.moved + arrival.bytes, arrival.bytes, arrival.moment.order, arrival.token, note});
@@ -169,30 +203,55 @@ void FlowEngine::State::begin(const Arrival& arrival) {
   changed = true;
 }
 
-void FlowEngine::State::queue_end(PathId id) {
-  const PathRun& path = paths[at(id)];
-  if (path.flows.empty()) return ends.erase(id);
+/// The path gets its place among those of its bottleneck.
+void FlowEngine::State::join(PathId id) {
+  PathRun& path = paths[at(id)];
+  path.limit = sharing.bottleneck(id);
+  Limited& others = limited[at(path.limit)];
+  if (others.paths.empty()) {
+    others.moved = 0;
+    others.since = now;
+  }
+  path.joined = others.moved_at(now);
   const Flow& next = path.flows.front();
-  const double left = std::max(0.0, next.mark - path.moved);
-  ends.set(id, {path.since + left / path.rate, next.order});
+  others.paths.set(id, {path.joined + (next.mark - path.moved), next.order}, path_places);
+}
+
+void FlowEngine::State::leave(PathId id) {
+  PathRun& path = paths[at(id)];
+  if (path.limit < 0) return;
+  bring_up(path);
+  limited[at(path.limit)].paths.erase(id, path_places);
+  path.limit = -1;
+}
+
+void FlowEngine::State::queue_end(ResourceId id) {
+  const Limited& those = limited[at(id)];
+  if (those.paths.empty()) return ends.erase(id, end_places);
+  const Mark& next = those.paths.top().key;
+  const double left = std::max(0.0, next.sum - those.moved);
+  ends.set(id, {those.since + left / those.rate, next.order}, end_places);
 }
 
 /// Works out the rates from now on.
 void FlowEngine::State::share() {
   changed = false;
-  for (const PathId id : sharing.settle()) {
-    PathRun& path = paths[at(id)];
-    path.moved += path.rate * (now - path.since);
-    path.since = now;
-    path.rate = sharing.rate(id);
-    queue_end(id);
-    if (with_limits) book.set_limit(id, sharing.bottleneck(id), now);
-  }
+  const std::span<const PathId> moving = sharing.settle();
+  for (const PathId id : moving) leave(id);
   for (const ResourceId id : sharing.touched()) {
+    Limited& those = limited[at(id)];
+    those.moved = those.moved_at(now);
+    those.since = now;
+    those.rate = sharing.level(id);
     ResourceRecord& record = records[at(id)];
     follow(sharing.flows(id) > 0, now, record.busy_since, record.busy);
     follow(sharing.full(id), now, record.saturated_since, record.saturated);
   }
+  for (const PathId id : moving) {
+    if (!paths[at(id)].flows.empty()) join(id);
+    if (with_limits) book.set_limit(id, sharing.bottleneck(id), now);
+  }
+  for (const ResourceId id : sharing.touched()) queue_end(id);
 }
 
 void FlowEngine::State::end_arrivals(double horizon, double& latest) {
@@ -211,22 +270,33 @@ void FlowEngine::State::end_arrivals(double horizon, double& latest) {
 
 void FlowEngine::State::end_flows(double horizon, double& latest) {
   while (!ends.empty() && ends.top().key.time <= horizon) {
-    const PathId id = ends.top().id;
     const double time = ends.top().key.time;
+    const ResourceId limit = ends.top().id;
+    IndexedHeap<Mark>& marks = limited[at(limit)].paths;
+    const PathId id = marks.top().id;
     latest = std::max(latest, time);
+
     PathRun& path = paths[at(id)];
     const Flow flow = path.flows.front();
     std::pop_heap(path.flows.begin(), path.flows.end(), std::greater<>());
     path.flows.pop_back();
+    path.joined = marks.top().key.sum;
     path.moved = flow.mark;
-    path.since = time;
     path.done += flow.bytes;
+    if (path.flows.empty()) {
+      marks.erase(id, path_places);
+      path.limit = -1;
+    } else {
+      const Flow& next = path.flows.front();
+      marks.set(id, {path.joined + (next.mark - path.moved), next.order}, path_places);
+    }
+    queue_end(limit);
+
     const std::size_t first = limits.size();
     if (with_limits) book.close(id, flow.note, time, limits);
     ended.push_back({flow.order, flow.token, first, limits.size() - first});
     sharing.change(id, -1);
     changed = true;
-    queue_end(id);
   }
 }
 
@@ -330,7 +400,8 @@ std::vector<ResourceUsage> FlowEngine::usage() const {
   }
   for (std::size_t i = 0; i < state.paths.size(); ++i) {
     const PathRun& path = state.paths[i];
-    const double moved = path.moved + path.rate * (state.now - path.since);
+    double moved = path.moved;
+    if (path.limit >= 0) moved += state.limited[at(path.limit)].moved_at(state.now) - path.joined;
     double bytes = path.done;
     for (const Flow& flow : path.flows)
       bytes += std::min(flow.bytes, moved - (flow.mark - flow.bytes));

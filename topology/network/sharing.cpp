@@ -25,6 +25,8 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 constexpr double same = 1e-11;
 /// A resource is full when all but this part of its capacity is used.
 constexpr double slack = 1e-9;
+/// Resources with so few paths are summed up whenever a rate comes from them.
+constexpr std::size_t small = 16;
 
 }  // namespace
 
@@ -39,18 +41,19 @@ void Sharing::add_path(std::span<const Use> uses) {
   const auto limited = [this](const Use& use) {
     return std::isfinite(given_[at(use.resource)].capacity);
   };
+  const auto count = [&] { return static_cast<unsigned short>(uses_.size() - at(path.first)); };
   for (const Use& use : uses)
     if (limited(use)) uses_.push_back({use.resource, -1, use.weight});
-  path.limited_last = static_cast<int>(uses_.size());
+  path.limited = count();
   for (const Use& use : uses)
     if (!limited(use)) uses_.push_back({use.resource, -1, use.weight});
-  path.last = static_cast<int>(uses_.size());
+  path.unlimited = static_cast<unsigned short>(count() - path.limited);
   paths_.push_back(path);
 }
 
 /// Of limited resources.
 std::span<Sharing::PathUse> Sharing::uses(const Path& path) {
-  return std::span(uses_).subspan(at(path.first), at(path.limited_last - path.first));
+  return std::span(uses_).subspan(at(path.first), path.limited);
 }
 
 bool Sharing::full(ResourceId resource) const {
@@ -74,8 +77,9 @@ void Sharing::change(PathId id, int count) {
   }
   Path& path = paths_[at(id)];
   path.flows += count;
-  for (int i = path.first; i < path.last; ++i) {
-    const ResourceId used = uses_[at(i)].resource;
+  for (const PathUse& use :
+       std::span(uses_).subspan(at(path.first), at(path.limited + path.unlimited))) {
+    const ResourceId used = use.resource;
     ResourceState& resource = resources_[at(used)];
     resource.flows += count;
     touch(used, resource);
@@ -88,14 +92,20 @@ void Sharing::change(PathId id, int count) {
 void Sharing::sum_up(ResourceState& resource) {
   resource.load = 0;
   resource.rising = 0;
-  resource.edits = 0;
+  resource.edits_left = 64 + 2 * static_cast<int>(resource.entries.size());
   for (const Entry& entry : resource.entries) {
     const Path& path = paths_[at(entry.path)];
+    const double weight = uses_[at(entry.use)].weight;
     if (path.state == State::rated)
-      resource.load += path.counted * entry.weight * path.rate;
+      resource.load += path.counted * weight * path.rate;
     else if (path.state == State::rising)
-      resource.rising += path.flows * entry.weight;
+      resource.rising += path.flows * weight;
   }
+}
+
+/// Sums that are changed again and again gather rounding errors.
+void Sharing::count_edit(ResourceState& resource) {
+  if (--resource.edits_left < 0) sum_up(resource);
 }
 
 /// Of a path that has become `rated`.
@@ -104,31 +114,28 @@ void Sharing::add_load(const Path& path) {
     ResourceState& resource = resources_[at(use.resource)];
     resource.load += path.counted * use.weight * path.rate;
     ++resource.rated;
-    // Sums that are changed again and again gather rounding errors.
-    if (++resource.edits > 64 + 2 * static_cast<int>(resource.entries.size())) sum_up(resource);
+    count_edit(resource);
   }
   ++resources_[at(path.bottleneck)].limited;
 }
 
-/// Of a path that was `rated` and is now `waiting`.
+/// Of a path that is `rated` and will not be.
 void Sharing::take_load(Path& path) {
-  for (const PathUse& use : uses(path)) {
-    ResourceState& resource = resources_[at(use.resource)];
-    resource.load =
-        --resource.rated == 0 ? 0 : resource.load - path.counted * use.weight * path.rate;
-    ++resource.edits;
-  }
+  for (const PathUse& use : uses(path)) take_load(path, use, resources_[at(use.resource)]);
   --resources_[at(path.bottleneck)].limited;
-  path.bottleneck = -1;
-  path.counted = 0;
+}
+
+void Sharing::take_load(const Path& path, const PathUse& use, ResourceState& resource) {
+  resource.load = --resource.rated == 0 ? 0 : resource.load - path.counted * use.weight * path.rate;
+  --resource.edits_left;
 }
 
 void Sharing::enter(PathId id, Path& path) {
-  for (int i = path.first; i < path.limited_last; ++i) {
+  for (int i = path.first; i < path.first + path.limited; ++i) {
     PathUse& use = uses_[at(i)];
     std::vector<Entry>& entries = resources_[at(use.resource)].entries;
     use.place = static_cast<int>(entries.size());
-    entries.push_back({id, i, use.weight});
+    entries.push_back({id, i});
   }
 }
 
@@ -161,13 +168,15 @@ std::span<const PathId> Sharing::settle() {
     path.changed = false;
     list(id, path);
     if (path.flows == path.counted) continue;  // one ended, another began
-    if (path.first == path.limited_last) {     // nothing to share
+    if (path.limited == 0) {                   // nothing to share
       path.counted = path.flows;
       path.rate = path.flows > 0 ? infinite : 0;
       continue;
     }
     const bool was_idle = path.state == State::idle;
     if (path.state == State::rated) take_load(path);
+    path.counted = 0;
+    path.bottleneck = -1;
     path.state = path.flows > 0 ? State::waiting : State::idle;
     path.rate = 0;
     if (path.flows == 0)
@@ -227,33 +236,38 @@ double Sharing::key(const ResourceState& resource) {
 }
 
 void Sharing::queue(ResourceId id, ResourceState& resource) {
-  const double wanted = key(resource);
-  if (!(wanted < resource.queued)) return;  // looked at early enough
-  resource.queued = wanted;
-  queue_.emplace_back(wanted, id);
+  const bool early_enough = (resource.rising_paths == 0 || resource.capacity - resource.load >=
+                                                               resource.queued * resource.rising) &&
+                            (!resource.doubtful || resource.level >= resource.queued);
+  if (early_enough) return;
+  resource.queued = key(resource);
+  queue_.emplace_back(resource.queued, id);
   std::push_heap(queue_.begin(), queue_.end(), std::greater<>());
 }
 
-/// A waiting path begins to rise.
-void Sharing::raise(PathId id, Path& path) {
-  path.state = State::rising;
-  ++rising_paths_;
-  list(id, path);
+/// A path that is waiting, or has a rate and cannot keep it, begins to rise.
+void Sharing::raise(PathId id) {
+  Path& path = paths_[at(id)];
+  const bool rated = path.state == State::rated;
+  if (rated) --resources_[at(path.bottleneck)].limited;
   for (const PathUse& use : uses(path)) {
     ResourceState& resource = resources_[at(use.resource)];
+    if (rated) take_load(path, use, resource);
     resource.rising += path.flows * use.weight;
     ++resource.rising_paths;
     touch(use.resource, resource);
     doubt(resource);
     queue(use.resource, resource);
   }
+  path.state = State::rising;
+  ++rising_paths_;
 }
 
 void Sharing::raise_all() {
   if (waiting_.empty() && doubtful_ == 0) return;
   for (const ResourceId id : touched_)
     if (resources_[at(id)].doubtful) queue(id, resources_[at(id)]);
-  for (const PathId id : waiting_) raise(id, paths_[at(id)]);
+  for (const PathId id : waiting_) raise(id);
   waiting_.clear();
 
   while (rising_paths_ > 0 || doubtful_ > 0) {
@@ -277,7 +291,7 @@ void Sharing::visit(ResourceId id) {
   // Its moment may have moved on.
   if (!queue_.empty() && std::pair(key(resource), id) > queue_.front()) return queue(id, resource);
 
-  sum_up(resource);
+  if (resource.entries.size() <= small) sum_up(resource);
   double level = infinite;
   if (resource.rising_paths > 0) level = (resource.capacity - resource.load) / resource.rising;
   if (resource.doubtful) {
@@ -296,28 +310,38 @@ void Sharing::visit(ResourceId id) {
 void Sharing::relieve(ResourceId id, ResourceState& resource) {
   resource.doubtful = false;
   --doubtful_;
-  for (std::size_t i = 0; i < resource.entries.size(); ++i) {
-    const PathId limited = resource.entries[i].path;
-    Path& path = paths_[at(limited)];
-    if (path.state != State::rated || path.bottleneck != id) continue;
-    take_load(path);
-    raise(limited, path);
+  resource.queued = -infinite;  // once is enough: when all of them rise
+  above_.clear();
+  for (const Entry& entry : resource.entries) {
+    const Path& path = paths_[at(entry.path)];
+    if (path.state == State::rated && path.bottleneck == id) {
+      above_.push_back(entry.path);
+      __builtin_prefetch(&uses_[at(path.first)]);
+    }
   }
+  for (const PathId other : above_) raise(other);
+  resource.queued = infinite;
   queue(id, resource);
 }
 
-/// Paths that have more than `level` begin to rise. False: there are none.
+/// Paths that have more than `level` begin to rise. False: there are none. Also finds those that
+/// rise already.
 bool Sharing::push_down(ResourceState& resource, double level) {
-  bool any = false;
-  for (std::size_t i = 0; i < resource.entries.size(); ++i) {
-    const PathId other = resource.entries[i].path;
-    Path& path = paths_[at(other)];
-    if (path.state != State::rated || path.rate <= level * (1 + same)) continue;
-    take_load(path);
-    raise(other, path);
-    any = true;
+  const double most = level * (1 + same);
+  above_.clear();
+  rising_.clear();
+  for (const Entry& entry : resource.entries) {
+    const Path& path = paths_[at(entry.path)];
+    if (path.state == State::rising) {
+      rising_.push_back(entry.path);
+      __builtin_prefetch(&uses_[at(path.first)]);
+    } else if (path.state == State::rated && path.rate > most) {
+      above_.push_back(entry.path);
+      __builtin_prefetch(&uses_[at(path.first)]);
+    }
   }
-  return any;
+  for (const PathId other : above_) raise(other);
+  return !above_.empty();
 }
 
 /// The rising paths of a full resource stay at `level`.
@@ -325,21 +349,31 @@ void Sharing::fix(ResourceId id, ResourceState& resource, double level) {
   if (std::exchange(resource.doubtful, false)) --doubtful_;
   if (resource.rising_paths == 0) return;
   resource.level = level;
-  for (const Entry& entry : resource.entries) {
-    Path& path = paths_[at(entry.path)];
-    if (path.state != State::rising) continue;
+  for (const PathId rising : rising_) {
+    Path& path = paths_[at(rising)];
+    if (path.bottleneck != id) list(rising, path);
     path.state = State::rated;
     path.rate = level;
     path.bottleneck = id;
     path.counted = path.flows;
-    --rising_paths_;
     for (const PathUse& use : uses(path)) {
+      if (use.resource == id) continue;  // all at once, below
       ResourceState& used = resources_[at(use.resource)];
       --used.rising_paths;
       used.rising -= path.flows * use.weight;
+      used.load += path.flows * use.weight * level;
+      ++used.rated;
+      count_edit(used);
     }
-    add_load(path);
   }
+  const auto count = static_cast<int>(rising_.size());
+  resource.load += resource.rising * level;
+  resource.rising = 0;
+  resource.rising_paths = 0;
+  resource.rated += count;
+  resource.limited += count;
+  rising_paths_ -= count;
+  count_edit(resource);
 }
 
 }  // namespace ringside::network

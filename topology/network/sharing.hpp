@@ -30,25 +30,25 @@ class Sharing {
   void change(PathId path, int count);
 
   /// Works out the rates after all changes since the last time. Returns the paths that were
-  /// changed and those that have got another rate, each once, in no particular order.
+  /// changed and those that have got another bottleneck, each once, in no particular order.
   [[nodiscard]] std::span<const PathId> settle();
 
   /// Of each flow, bytes per second; infinite where no resource of the path is limited; 0 without
   /// flows.
   [[nodiscard]] double rate(PathId path) const { return paths_[at(path)].rate; }
-  /// What limits the path; -1: nothing.
+  /// What limits the path; -1: nothing. All paths that it limits have the rate level(it).
   [[nodiscard]] ResourceId bottleneck(PathId path) const { return paths_[at(path)].bottleneck; }
 
   /// Whether anything limits the path at all.
-  [[nodiscard]] bool limits(PathId path) const {
-    return paths_[at(path)].first < paths_[at(path)].limited_last;
-  }
+  [[nodiscard]] bool limits(PathId path) const { return paths_[at(path)].limited > 0; }
+
+  [[nodiscard]] double level(ResourceId resource) const { return resources_[at(resource)].level; }
 
   /// How many flows are on it.
   [[nodiscard]] int flows(ResourceId resource) const { return resources_[at(resource)].flows; }
   /// Whether its capacity is used up. Then, and only then, it is a bottleneck of some flow.
   [[nodiscard]] bool full(ResourceId resource) const;
-  /// The resources of which flows or load have changed since the last but one settle().
+  /// The resources of which flows, load or level have changed since the last but one settle().
   [[nodiscard]] std::span<const ResourceId> touched() const { return touched_; }
 
  private:
@@ -70,8 +70,8 @@ class Sharing {
     int flows = 0;    // wanted
     int counted = 0;  // in the loads
     ResourceId bottleneck = -1;
-    int first = 0, last = 0;  // its uses; those of unlimited resources come last:
-    int limited_last = 0;
+    int first = 0;                              // of its uses: those of limited resources, then
+    unsigned short limited = 0, unlimited = 0;  // those of others
     State state = State::idle;
     bool changed = false, listed = false;
   };
@@ -79,10 +79,9 @@ class Sharing {
   struct Entry {
     PathId path;
     int use;
-    double weight;
   };
 
-  struct ResourceState {
+  struct alignas(64) ResourceState {
     double capacity;    // with as many flows as there are now
     double load = 0;    // of rated paths
     double rising = 0;  // what raising all rising paths by 1 takes
@@ -92,7 +91,7 @@ class Sharing {
     int rated = 0;         // paths
     int rising_paths = 0;  // paths
     int limited = 0;       // paths of which it is the bottleneck
-    int edits = 0;         // of the load since it was summed up
+    int edits_left = 0;    // of the load before it is summed up again
     bool touched = false;
     bool doubtful = false;  // is a bottleneck, but may have ceased to be full
     std::vector<Entry> entries;
@@ -107,10 +106,12 @@ class Sharing {
   void leave(Path& path);
   void add_load(const Path& path);
   void take_load(Path& path);
+  static void take_load(const Path& path, const PathUse& use, ResourceState& resource);
+  void count_edit(ResourceState& resource);
   void sum_up(ResourceState& resource);
   bool place(PathId id, Path& path);
   void doubt(ResourceState& resource);
-  void raise(PathId id, Path& path);
+  void raise(PathId id);
   void raise_all();
   [[nodiscard]] static double key(const ResourceState& resource);
   void queue(ResourceId id, ResourceState& resource);
@@ -129,6 +130,7 @@ class Sharing {
 
   std::vector<std::pair<double, ResourceId>> queue_;  // a heap, smallest first
   int rising_paths_ = 0, doubtful_ = 0;
+  std::vector<PathId> above_, rising_;  // of the resource that is looked at
 };
 
 }  // namespace ringside::network

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// The tables of nccl-tests and rccl-tests, of all versions since 2019, and of scripts that print
-/// payload, busbw and algbw.
+/// payload, busbw and algbw; and the rows of JSON reports, ours and theirs.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,9 @@ struct CollectiveRow {
 
 struct CollectiveRows {
   bool rccl = false;
-  bool payload_table = false;  ///< a script's: payload, busbw, algbw
+  bool ours = false;                     ///< of `ringside bench --format json`
+  bool payload_table = false;            ///< a script's: payload, busbw, algbw
+  std::optional<std::string> algorithm;  ///< of ours: a spec, or another library's name
   std::optional<std::string>
       collective;            ///< "all_reduce", where the text tells or the rows imply it
   std::optional<int> ranks;  ///< the same
@@ -47,5 +49,7 @@ struct CollectiveRows {
 struct Reading;
 
 [[nodiscard]] std::vector<Reading> read_collective_rows(const Text& text);
+/// A reading for each collective, algorithm and number of ranks of a report.
+[[nodiscard]] std::vector<Reading> read_collective_json(const Text& text);
 
 }  // namespace ringside

@@ -27,5 +27,7 @@ namespace ringside {
 [[nodiscard]] Json peer_bandwidth_json(const PeerBandwidthTest& test);
 [[nodiscard]] Json nvbandwidth_json(const NvBandwidth& facts);
 [[nodiscard]] Json collective_json(const CollectiveRows& facts);
+[[nodiscard]] Json preflight_json(const PreflightReport& report);
+[[nodiscard]] Json measured_json(const Measurements& measured);
 
 }  // namespace ringside

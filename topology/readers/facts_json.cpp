@@ -80,6 +80,13 @@ class Writer {
       add_kind("lspci-acs");
       merge(acs_json(facts));
     }
+    if (facts.devices.empty()) {
+      if (kind_.empty()) add_kind("lspci-plain");
+      Json listed = Json::array();
+      for (const auto& device : facts.listed)
+        listed.push_back({{"bdf", device.address}, {"description", device.description}});
+      merge({{"listed", std::move(listed)}});
+    }
   }
 
   void add(const LspciTree& tree) {
@@ -94,6 +101,16 @@ class Writer {
     merge(log_json(log));
   }
 
+  /// Stands in a log, which gives the file its kind.
+  void add(const NcclGraph& graph) {
+    if (kind_.empty()) add_kind("nccl-log");
+    const auto is_gpu = [](const NcclGraph::Entry& entry) {
+      return entry.link == "PCI" && (entry.kind == "GPU" || entry.kind == "DEV");
+    };
+    merge({{"graph_gpus", std::ranges::count_if(graph.entries, is_gpu)},
+           {"graph_truncated", graph.truncated}});
+  }
+
   void add(const PeerBandwidthTest& test) {
     add_kind("p2pbw");
     merge(peer_bandwidth_json(test));
@@ -104,10 +121,23 @@ class Writer {
     merge(nvbandwidth_json(facts));
   }
 
+  /// A report has many tables: the first is the file's, the others stand beside it.
   void add(const CollectiveRows& facts) {
+    if (has_rows_) {
+      json_["more_tables"].push_back(collective_json(facts));
+      return;
+    }
     has_rows_ = true;
-    add_kind(facts.payload_table ? "other-bench" : facts.rccl ? "rccl-tests" : "nccl-tests");
+    add_kind(facts.ours            ? "ringside-bench"
+             : facts.payload_table ? "other-bench"
+             : facts.rccl          ? "rccl-tests"
+                                   : "nccl-tests");
     merge(collective_json(facts));
+  }
+
+  void add(const PreflightReport& report) {
+    add_kind("ringside-preflight");
+    merge(preflight_json(report));
   }
 
   /// The topology itself is printed beside the facts.

@@ -49,6 +49,7 @@ std::string cores_of(std::string_view mask) {
 
 /// hwloc tells GB/s of the whole link as it is now: lanes times the generation's rate.
 void read_speed(double gigabytes, PciFunction& function) {
+  if (gigabytes > 0 && gigabytes < 1e4) function.bandwidth = gigabytes;
   struct Rate {
     int generation;
     double lane;  // GB/s, after 8b/10b or 128b/130b coding
@@ -71,7 +72,10 @@ void read_speed(double gigabytes, PciFunction& function) {
 class HwlocReader {
  public:
   PciMachine read(const pugi::xml_node& topology) {
-    for (const auto& object : topology.children("object")) visit(object, {}, "", std::nullopt);
+    for (const auto& object : topology.children("object")) {
+      visit(object, {}, "", std::nullopt);
+      note_memory(object, {});
+    }
     return std::move(machine_);
   }
 
@@ -111,6 +115,37 @@ class HwlocReader {
     const std::string mask = numa.attribute("cpuset").value();
     if (!mask.empty() && mask.size() < 1000)
       machine_.processors[numa.attribute("os_index").as_int(0)] = cores_of(mask);
+  }
+
+  /// Of each NUMA node: its package, its memory, and the caches that it shares with the object
+  /// whose memory it is.
+  void note_memory(const pugi::xml_node& object, const pugi::xml_node& package_above) {
+    const auto type_of = [](const pugi::xml_node& node) {
+      return std::string_view(node.attribute("type").value());
+    };
+    const pugi::xml_node package = type_of(object) == "Package" ? object : package_above;
+    for (const auto& child : object.children("object")) {
+      note_memory(child, package);
+      if (type_of(child) != "NUMANode") continue;
+      auto& details = machine_.numa_details[child.attribute("os_index").as_int(0)];
+      const auto bytes = child.attribute("local_memory").as_ullong(0);
+      if (bytes > 0) details["memory_bytes"] = std::to_string(bytes);
+      if (const auto cache = last_caches(object); cache > 0)
+        details["l3_bytes"] = std::to_string(cache);
+      if (!package) continue;
+      details["package"] = package.attribute("os_index").value();
+      const auto model = package.find_child_by_attribute("info", "name", "CPUModel");
+      if (model) details["processor"] = model.attribute("value").value();
+    }
+  }
+
+  /// Bytes of all third-level caches in an object, itself among them.
+  static unsigned long long last_caches(const pugi::xml_node& object) {
+    if (std::string_view(object.attribute("type").value()) == "L3Cache")
+      return object.attribute("cache_size").as_ullong(0);
+    unsigned long long bytes = 0;
+    for (const auto& child : object.children("object")) bytes += last_caches(child);
+    return bytes;
   }
 
   std::optional<PciAddress> add(const pugi::xml_node& object,
@@ -173,12 +208,19 @@ std::vector<Reading> read_hwloc_xml(const Text& text) {
   if (!parsed)
     findings.push_back(
         {Severity::warning, last_line, "the file is cut or broken: what was whole was read"});
+  auto machine = HwlocReader().read(root);
+  if (std::ranges::any_of(machine.functions,
+                          [](const PciFunction& each) { return each.bandwidth.has_value(); }))
+    findings.push_back(
+        {Severity::note, first_line,
+         "hwloc tells links as they were when it looked: an idle GPU's is slower than "
+         "it can be"});
   std::vector<Reading> readings;
   readings.push_back(Reading{.reader = "hwloc XML",
                              .source = {},
                              .first_line = first_line,
                              .last_line = last_line,
-                             .facts = HwlocMachine{HwlocReader().read(root)},
+                             .facts = HwlocMachine{std::move(machine)},
                              .findings = std::move(findings)});
   return readings;
 }

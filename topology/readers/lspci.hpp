@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-/// `lspci -vvv`: what the links of devices could do and do (LnkCap, LnkSta), and whether switches
-/// send peer traffic up to the processor (ACSCtl). `lspci -t`: the tree of buses.
+/// `lspci`: which devices there are. `lspci -vvv`: what the links of devices could do and do
+/// (LnkCap, LnkSta), and whether switches send peer traffic up to the processor (ACSCtl). `lspci
+/// -t`: the tree of buses.
 #pragma once
 
 #include <map>
@@ -8,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "ringside/topology/graph.hpp"
 #include "ringside/topology/readers/text.hpp"
 
 namespace ringside {
@@ -41,10 +43,12 @@ struct LspciDevice {
   std::optional<LinkCapability> capability;
   std::optional<LinkStatus> status;
   std::optional<AcsControl> acs;
+  std::optional<int> numa;  ///< its NUMA node
 };
 
 struct LspciLinks {
-  std::vector<LspciDevice> devices;
+  std::vector<LspciDevice> devices;  ///< of which something is told
+  std::vector<LspciDevice> listed;   ///< display and network controllers that are only named
 };
 
 struct LspciTree {
@@ -53,6 +57,18 @@ struct LspciTree {
     std::string address, buses;  ///< "01.2", "02-09"
   };
   std::vector<Bridge> bridges;
+  /// Each with the bridge that it is below, as far as the drawing's columns tell.
+  struct Function {
+    PciAddress address;
+    std::optional<PciAddress> parent;
+    std::string root;         ///< "0000:00"
+    std::string description;  ///< with `-v`, else ""
+    bool is_bridge = false;
+
+    bool operator==(const Function&) const = default;
+  };
+  std::vector<Function> functions;
+  bool columns_lost = false;  ///< a branch does not lie under any other
   int gpu_lines = 0;
   bool truncated = false;
 };

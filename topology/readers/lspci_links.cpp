@@ -49,12 +49,15 @@ class LinksReader {
  public:
   std::vector<Reading> read(const Text& text) {
     for (const auto& line : text.lines) look_at(line);
-    std::erase_if(links_.devices, [](const LspciDevice& device) {
+    const auto is_bare = [](const LspciDevice& device) {
       return !device.capability && !device.status && !device.acs;
-    });
+    };
+    for (const auto& device : links_.devices)
+      if (is_bare(device) && is_named_controller(device)) links_.listed.push_back(device);
+    std::erase_if(links_.devices, is_bare);
     std::vector<Reading> readings;
-    if (!links_.devices.empty())
-      readings.push_back(Reading{.reader = "lspci -vvv",
+    if (!links_.devices.empty() || !links_.listed.empty())
+      readings.push_back(Reading{.reader = links_.devices.empty() ? "lspci" : "lspci -vvv",
                                  .source = {},
                                  .first_line = first_line_,
                                  .last_line = last_line_,
@@ -65,7 +68,12 @@ class LinksReader {
 
  private:
   void look_at(const TextLine& line) {
-    if (start_device(line.text)) return;
+    if (start_device(line.text)) {
+      if (!is_named_controller(links_.devices.back())) return;
+      if (first_line_ == 0) first_line_ = line.number;
+      last_line_ = std::max(last_line_, line.number);
+      return;
+    }
     if (const auto capability = behind(line.text, "LnkCap:")) {
       device([](const LspciDevice& each) { return each.capability.has_value(); }).capability = {
           .speed = value_of(*capability, "Speed ").first,
@@ -80,11 +88,28 @@ class LinksReader {
       if (!control.complete)
         findings_.push_back({Severity::warning, line.number, "this ACSCtl line is cut"});
       device([](const LspciDevice& each) { return each.acs.has_value(); }).acs = std::move(control);
+    } else if (const auto node = behind(line.text, "NUMA node:");
+               node && !links_.devices.empty() && !links_.devices.back().address.empty()) {
+      if (const auto number = parse_int(trim(*node), 0, 1'000'000))
+        links_.devices.back().numa = static_cast<int>(*number);
+      return;
     } else {
       return;
     }
     if (first_line_ == 0) first_line_ = line.number;
     last_line_ = line.number;
+  }
+
+  /// "3D controller: NVIDIA ...": the class names of pci.ids for what a topology is made of.
+  static bool is_named_controller(const LspciDevice& device) {
+    static constexpr std::array<std::string_view, 7> classes = {
+        "VGA compatible controller", "3D controller",         "Display controller",
+        "Processing accelerators",   "Infiniband controller", "Ethernet controller",
+        "Network controller"};
+    return std::ranges::any_of(classes, [&](std::string_view name) {
+      return device.description.starts_with(name) && device.description.size() > name.size() &&
+             device.description.find(':') != std::string::npos;
+    });
   }
 
   /// "31:00.0" or "0000:31:00.0 3D controller: ...".

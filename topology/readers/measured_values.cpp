@@ -96,6 +96,7 @@ Json collective_json(const CollectiveRows& facts) {
     json["rows"] = payload_json(facts);
     return json;
   }
+  if (facts.algorithm) json["algorithm"] = *facts.algorithm;
   json["fields_per_row"] = facts.rows.front().fields;
   json["complete_rows"] = facts.rows.size();
   json["type"] = facts.rows.front().type.empty() ? Json(nullptr) : Json(facts.rows.front().type);
@@ -121,6 +122,52 @@ Json collective_json(const CollectiveRows& facts) {
   json["truncated"] = facts.truncated;
   json["has_incomplete_rows"] = facts.has_incomplete_rows;
   if (facts.runs_interleaved) json["two_runs_interleaved"] = true;
+  return json;
+}
+
+Json measured_json(const Measurements& measured) {
+  const auto end_of = [](std::optional<int> number) {
+    if (!number) return Json(nullptr);
+    return *number == host_memory ? Json("host") : Json(gpu_name(*number));
+  };
+  const auto known = [](const std::optional<bool>& value) {
+    return value ? Json(*value) : Json(nullptr);
+  };
+  Json json = {{"pairs", Json::array()}, {"faults", Json::array()}};
+  for (const auto& each : measured.pairs)
+    json["pairs"].push_back(
+        {{"from", end_of(each.from)},
+         {"to", end_of(each.to)},
+         {"traffic", to_string(each.traffic)},
+         {"method", to_string(each.method)},
+         {"peer_access", known(each.peer_access)},
+         {each.quantity == MeasuredQuantity::latency ? "latency_us" : "gb_per_s", each.value},
+         {"source", each.source}});
+  for (const auto& each : measured.faults)
+    json["faults"].push_back({{"from", end_of(each.from)},
+                              {"to", end_of(each.to)},
+                              {"peer_access", known(each.peer_access)},
+                              {"kind", each.kind},
+                              {"text", each.text}});
+  return json;
+}
+
+Json preflight_json(const PreflightReport& report) {
+  Json json = {{"gpus", report.devices.size()},
+               {"devices", Json::array()},
+               {"peers", Json::array()},
+               {"checks", report.checks},
+               {"okay", report.okay},
+               {"virtual_devices", report.is_virtual},
+               {"measured", measured_json(report.measured)}};
+  for (const auto& each : report.devices)
+    json["devices"].push_back(
+        {{"device", each.device.number},
+         {"model", each.device.model},
+         {"bus_id", each.device.address ? Json(to_string(*each.device.address)) : Json(nullptr)}});
+  for (const auto& each : report.peers)
+    json["peers"].push_back(
+        {{"device", each.device}, {"peer", each.peer}, {"can_access", each.can_access}});
   return json;
 }
 

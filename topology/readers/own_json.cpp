@@ -6,6 +6,7 @@
 #include "ringside/base/error.hpp"
 #include "ringside/base/json.hpp"
 #include "ringside/base/text.hpp"
+#include "ringside/topology/readers/json_text.hpp"
 #include "ringside/topology/readers/reading.hpp"
 
 namespace ringside {
@@ -125,23 +126,14 @@ Topology parse_topology_json(std::string_view text) {
 }
 
 std::vector<Reading> read_own_json(const Text& text) {
-  const auto first = std::ranges::find_if(
-      text.lines, [](const TextLine& line) { return !trim(line.text).empty(); });
-  if (first == text.lines.end() || !trim(first->text).starts_with('{')) return {};
-  std::string json;
-  bool ours = false;
-  for (const auto& line : text.lines) {
-    json += line.text + "\n";
-    ours |= line.text.find("\"ringside_topology\"") != std::string::npos;
-  }
-  if (!ours) return {};
   std::vector<Reading> readings;
-  readings.push_back(Reading{.reader = "Ringside's topology JSON",
-                             .source = {},
-                             .first_line = first->number,
-                             .last_line = text.lines.back().number,
-                             .facts = parse_topology_json(json),
-                             .findings = {}});
+  for (const auto& section : json_sections(text, "\"ringside_topology\""))
+    readings.push_back(Reading{.reader = "Ringside's topology JSON",
+                               .source = {},
+                               .first_line = section.first_line,
+                               .last_line = section.last_line,
+                               .facts = parse_topology_json(section.json),
+                               .findings = {}});
   return readings;
 }
 

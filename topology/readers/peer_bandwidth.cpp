@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// CUDA's p2pBandwidthLatencyTest: matrices of bandwidth and latency, also those people type.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "ringside/base/text.hpp"
@@ -11,6 +13,7 @@ namespace ringside {
 namespace {
 
 constexpr std::size_t most_matrices = 1000;
+constexpr std::size_t most_pairs = 100'000;
 
 /// People's own tables name the GPUs: "GPU3: 53.5 53.6" is "3 53.5 53.6". Nothing when no word
 /// does.
@@ -94,14 +97,46 @@ class TestReader {
         const auto rest = line.substr(comma + 1);
         test_.devices.push_back(
             {.number = static_cast<int>(*number),
-             .model = std::string(trim(rest.substr(0, rest.find(", pciBusID"))))});
+             .model = std::string(trim(rest.substr(0, rest.find(", pciBusID")))),
+             .address = read_address(rest)});
       }
       return true;
     }
     if (!line.starts_with("Device=")) return false;
-    test_.can_access_lines += line.find(" CAN Access") != std::string_view::npos;
-    test_.cannot_access_lines += line.find(" CANNOT Access") != std::string_view::npos;
+    const bool can = line.find(" CAN Access") != std::string_view::npos;
+    const bool cannot = line.find(" CANNOT Access") != std::string_view::npos;
+    test_.can_access_lines += can;
+    test_.cannot_access_lines += cannot;
+    if (can || cannot) read_access(line, can);
     return true;
+  }
+
+  /// "..., pciBusID: 5d, pciDeviceID: 0, pciDomainID:0", all hexadecimal.
+  static std::optional<PciAddress> read_address(std::string_view rest) {
+    const auto field = [&](std::string_view name) -> std::string {
+      const auto at = rest.find(name);
+      if (at == std::string_view::npos) return "";
+      const auto value = trim(rest.substr(at + name.size()));
+      return std::string(value.substr(0, value.find_first_of(", ")));
+    };
+    const auto bus = field("pciBusID:"), device = field("pciDeviceID:"),
+               domain = field("pciDomainID:");
+    if (bus.size() > 2 || device.size() > 2 || domain.size() > 8) return std::nullopt;
+    return parse_pci_address(fmt::format("{:0>4}:{:0>2}:{:0>2}.0", domain, bus, device));
+  }
+
+  /// "Device=0 CAN Access Peer Device=1".
+  void read_access(std::string_view line, bool can) {
+    const auto number = [](std::string_view text) {
+      return parse_int(text.substr(0, text.find(' ')), 0, 10'000);
+    };
+    const auto second = line.find("Device=", 7);
+    if (second == std::string_view::npos) return;
+    const auto device = number(line.substr(7)), peer = number(line.substr(second + 7));
+    if (device && peer && test_.access.size() < most_pairs)
+      test_.access.push_back({.device = static_cast<int>(*device),
+                              .peer = static_cast<int>(*peer),
+                              .can_access = can});
   }
 
   void open(std::string_view corner, int columns, int number) {

@@ -39,12 +39,18 @@ const std::vector<Reader>& readers() {
       {"NCCL topology XML", read_nccl_xml},
       {"hwloc XML", read_hwloc_xml},
       {"NCCL INFO logs", read_nccl_log},
+      {"NCCL's graph (NCCL_DEBUG_SUBSYS=GRAPH)", read_nccl_graph},
       {"rocm-smi --showtopo", read_rocm_topology},
+      {"rocm-smi --showtopo --json", read_rocm_json},
+      {"amd-smi topology", read_amd_smi},
       {"lspci -vvv", read_lspci_links},
       {"lspci -t", read_lspci_tree},
       {"p2pBandwidthLatencyTest", read_peer_bandwidth_test},
       {"nvbandwidth", read_nvbandwidth},
+      {"nvbandwidth --json", read_nvbandwidth_json},
       {"nccl-tests and rccl-tests", read_collective_rows},
+      {"nccl-tests --json and Ringside's bench", read_collective_json},
+      {"Ringside's preflight", read_preflight_report},
       {"Ringside's topology JSON", read_own_json},
   };
   return all;

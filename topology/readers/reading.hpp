@@ -14,19 +14,21 @@
 #include "ringside/topology/readers/hwloc_xml.hpp"
 #include "ringside/topology/readers/link_matrix.hpp"
 #include "ringside/topology/readers/lspci.hpp"
+#include "ringside/topology/readers/nccl_graph.hpp"
 #include "ringside/topology/readers/nccl_log.hpp"
 #include "ringside/topology/readers/nccl_xml.hpp"
 #include "ringside/topology/readers/nvlink_status.hpp"
 #include "ringside/topology/readers/pair_matrices.hpp"
 #include "ringside/topology/readers/pcie_status.hpp"
 #include "ringside/topology/readers/peer_matrix.hpp"
+#include "ringside/topology/readers/preflight_report.hpp"
 #include "ringside/topology/readers/rocm.hpp"
 
 namespace ringside {
 
 using Facts = std::variant<LinkMatrix, PeerMatrix, NcclXml, NvlinkStatus, RocmTopology, SmiQuery,
-                           SmiCsv, LspciLinks, LspciTree, NcclLog, PeerBandwidthTest, NvBandwidth,
-                           CollectiveRows, Topology, HwlocMachine>;
+                           SmiCsv, LspciLinks, LspciTree, NcclLog, NcclGraph, PeerBandwidthTest,
+                           NvBandwidth, CollectiveRows, PreflightReport, Topology, HwlocMachine>;
 
 struct Reading {
   std::string_view reader;  ///< its name, as `ringside topo` prints it

@@ -13,14 +13,15 @@
 namespace ringside {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 3> sections = {
-    {{"Weight between two GPUs", "weight"},
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> sections = {
+    {{"Link accessible between two GPUs", "access"},
+     {"Weight between two GPUs", "weight"},
      {"Hops between two GPUs", "hops"},
      {"Link Type between two GPUs", "link_type"}}};
 
 bool is_cell(std::string_view word) {
-  return word == "XGMI" || word == "PCIE" || word == "X" || word == "N/A" ||
-         parse_int(word, 0, 100'000);
+  return word == "XGMI" || word == "PCIE" || word == "X" || word == "N/A" || word == "True" ||
+         word == "False" || parse_int(word, 0, 100'000);
 }
 
 /// The section whose title stands nearest above a table.

@@ -137,12 +137,12 @@ void CudaCommunicator::run(const Call& call) {
   if (!call.options->stream && call.collective != Collective::barrier) await_end(call);
 }
 
-std::string CudaCommunicator::spec_for(const Request& request, std::size_t bytes,
-                                       const CallOptions& options) const {
+Choice CudaCommunicator::choice_for(const Request& request, std::size_t bytes,
+                                    const CallOptions& options) const {
   const std::string& spec = meeting_->asked_spec(options);
-  if (spec != "auto") return spec;
+  if (spec != "auto") return {spec, "named by the caller or the option algorithm"};
   const host::Job& job = shared_->meeting()->job();
-  return choose(job.tuning(), {"cuda", job.cores()}, request, bytes).spec;
+  return choose(job.tuning(), {"cuda", job.cores()}, request, bytes);
 }
 
 Prepared CudaCommunicator::prepare(const Call& call) {

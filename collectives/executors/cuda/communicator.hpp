@@ -43,8 +43,8 @@ class CudaCommunicator final : public Communicator::Implementation {
   [[nodiscard]] int rank() const override { return meeting_->rank(); }
   [[nodiscard]] int size() const override { return meeting_->size(); }
   void run(const Call& call) override;
-  [[nodiscard]] std::string spec_for(const Request& request, std::size_t bytes,
-                                     const CallOptions& options) const override;
+  [[nodiscard]] Choice choice_for(const Request& request, std::size_t bytes,
+                                  const CallOptions& options) const override;
   void abort(const std::string& why) override { meeting_->abort(why); }
   void add_message(const Message& message, const CallOptions& options, Over over) override;
   bool work_on_messages(const std::function<bool()>& more) override {

@@ -118,12 +118,12 @@ void HostCommunicator::work_on_call(const std::function<void()>& work) {
   work();
 }
 
-std::string HostCommunicator::spec_for(const Request& request, std::size_t bytes,
-                                       const CallOptions& options) const {
+Choice HostCommunicator::choice_for(const Request& request, std::size_t bytes,
+                                    const CallOptions& options) const {
   const std::string& spec = asked_spec(options);
-  if (spec != "auto") return spec;
+  if (spec != "auto") return {spec, "named by the caller or the option algorithm"};
   const Job& job = shared_->job();
-  return choose(job.tuning(), {"host", job.cores()}, request, bytes).spec;
+  return choose(job.tuning(), {"host", job.cores()}, request, bytes);
 }
 
 void HostCommunicator::abort(const std::string& why) {

@@ -64,8 +64,8 @@ class HostCommunicator final : public Communicator::Implementation {
   }
   /// How long such a call may wait.
   [[nodiscard]] WaitPolicy policy_for(const CallOptions& options) const;
-  [[nodiscard]] std::string spec_for(const Request& request, std::size_t bytes,
-                                     const CallOptions& options) const override;
+  [[nodiscard]] Choice choice_for(const Request& request, std::size_t bytes,
+                                  const CallOptions& options) const override;
   void abort(const std::string& why) override;
   void add_message(const Message& message, const CallOptions& options, Over over) override;
   bool work_on_messages(const std::function<bool()>& more) override;

@@ -6,6 +6,11 @@
 /// stream (a lane of a rank) runs its ops one after another, slice after slice, and an op waits for
 /// those that it conflicts with: the order that every executor keeps (dependencies.hpp), derived
 /// here while the ops are pulled, so that a plan need not be stored. All times are simulated.
+///
+/// In seconds, from when an op is ready: the overhead of issuing it, the latency of its farthest
+/// source and its farthest destination, then its transfer. It is ready when the op before it in its
+/// stream has ended, and `Overheads::wait` after those of other streams that it waits for have. An
+/// op without bytes (fewer elements than chunks and slices) orders others and takes nothing else.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +26,17 @@ namespace ringside {
 
 /// The call that is simulated.
 struct SimulatedCall {
-  std::vector<std::size_t> block_elements;  ///< of each block of the request
+  std::vector<std::size_t> block_elements = {};  ///< of each block of the request
   std::size_t element_bytes = 4;
-  std::vector<int> gpus;  ///< of each rank, index in Topology::gpus(); empty: rank i on GPU i
+  std::vector<int> gpus = {};  ///< of each rank, index in Topology::gpus(); empty: rank i on GPU i
 };
 
 struct SimulationWanted {
-  bool resources = false;               ///< usage by resource
-  bool critical_path = false;           ///< what the time was spent on
-  bool timeline = false;                ///< every op
-  std::optional<double> give_up_after;  ///< seconds (simulated): stop there, the call takes longer
+  bool resources = false;      ///< usage by resource
+  bool critical_path = false;  ///< what the time was spent on
+  bool timeline = false;       ///< every op
+  std::optional<double> give_up_after =
+      {};  ///< seconds (simulated): stop there, the call takes longer
 };
 
 /// A piece of the critical path, from the call's start to its end without gaps.
@@ -38,10 +44,10 @@ struct CriticalPiece {
   enum class Kind { call, overhead, latency, transfer };
   Kind kind = Kind::transfer;
   double begin = 0, end = 0;
-  int rank = 0;                     ///< that executes the op
-  std::optional<std::uint64_t> op;  ///< listed index
+  int rank = 0;                          ///< that executes the op
+  std::optional<std::uint64_t> op = {};  ///< listed index
   int slice = 0;
-  std::optional<ResourceId> limit;  ///< transfer: what limited it for the longest part
+  std::optional<ResourceId> limit = {};  ///< transfer: what limited it for the longest part
 };
 
 /// An op of a slice, for timelines.
@@ -51,8 +57,8 @@ struct SimulatedOp {
   double ready = 0;  ///< when what it waits for had ended
   double begin = 0;  ///< of the transfer
   double end = 0;
-  double bytes = 0;  ///< of its run of chunks, once
-  std::string what;  ///< "copy 0 -> 1", "fold 1,2 -> 1"
+  double bytes = 0;       ///< of its run of chunks, once
+  std::string what = {};  ///< "copy 0 -> 1", "fold 1,2 -> 1"
 };
 
 struct Simulation {

@@ -102,7 +102,7 @@ void NcclCommunicator::run(const Call& call) {
   });
 }
 
-std::string NcclCommunicator::spec_for(const Request&, std::size_t, const CallOptions&) const {
+Choice NcclCommunicator::choice_for(const Request&, std::size_t, const CallOptions&) const {
   throw Error(ErrorCode::unsupported, "NCCL chooses its algorithms itself and does not tell");
 }
 

@@ -130,6 +130,7 @@ static void options(ringside_communicator* comm) {
   float data = 1;
   char name[64];
   char cut[5];
+  char words[2000];
   size_t size = 0;
   chosen.algorithm = "ring:slices=2";
   CHECK(!ringside_all_reduce(comm, &data, &data, 1, RINGSIDE_FLOAT32, RINGSIDE_SUM, &chosen, NULL));
@@ -149,6 +150,8 @@ static void options(ringside_communicator* comm) {
   CHECK(strcmp(cut, "ring") == 0 && size == strlen(name));
   CHECK(!ringside_algorithm_for(comm, RINGSIDE_ALL_REDUCE, 4096, 0, NULL, NULL, 0, &size));
   CHECK(size > 0);
+  CHECK(!ringside_explain(comm, RINGSIDE_ALL_REDUCE, 4096, 1, &chosen, words, sizeof words, &size));
+  CHECK(strstr(words, "ring:slices=2") != NULL && size == strlen(words));
 
   /* An earlier header's options end before the time limit. */
   chosen.size = offsetof(ringside_options, timeout);
@@ -273,6 +276,8 @@ static void bad_arguments(ringside_communicator* comm) {
   CHECK_FAILS(ringside_algorithm_for(comm, 99, 8, 0, NULL, text, sizeof text, NULL),
               RINGSIDE_INVALID_ARGUMENT, "no collective 99");
   CHECK(ringside_algorithm_for(comm, 0, 8, 0, NULL, NULL, 8, NULL) == RINGSIDE_INVALID_ARGUMENT);
+  CHECK_FAILS(ringside_explain(comm, 99, 8, 0, NULL, text, sizeof text, NULL),
+              RINGSIDE_INVALID_ARGUMENT, "no collective 99");
   CHECK(text[0] == '\0');
 
   CHECK_FAILS(ringside_split(comm, 0, 0, NULL), RINGSIDE_INVALID_ARGUMENT, "NULL");

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/// Bounds of any plan against all cuts of small machines, textbook values, and what is feasible.
 #include "ringside/topology/bounds/bounds.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/// Maximum flows against the least of all cuts.
 #include "ringside/topology/bounds/max_flow.hpp"
 
 #include <gtest/gtest.h>

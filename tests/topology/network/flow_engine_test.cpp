@@ -7,7 +7,7 @@
 #include <limits>
 #include <map>
 
-#include "../../support/outcome.hpp"
+#include "ringside/tests/support/outcome.hpp"
 
 namespace ringside::tests {
 namespace {
