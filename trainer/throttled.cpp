@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "ringside/collectives/call.hpp"
+#include "ringside/collectives/selector/choice.hpp"
 
 namespace ringside::trainer {
 namespace {
@@ -25,9 +26,9 @@ class Throttled final : public Communicator::Implementation {
     std::this_thread::sleep_for(Seconds(bytes / bytes_per_second_));
   }
 
-  [[nodiscard]] std::string spec_for(const Request& request, std::size_t bytes,
-                                     const CallOptions& options) const override {
-    return inner_.algorithm_for(request.collective, bytes, request.in_place, options);
+  [[nodiscard]] Choice choice_for(const Request& request, std::size_t bytes,
+                                  const CallOptions& options) const override {
+    return {inner_.algorithm_for(request.collective, bytes, request.in_place, options), {}};
   }
   void abort(const std::string& why) override { inner_.abort(why); }
 
