@@ -97,12 +97,12 @@ SavedTensor tensor_of(const std::string& name, const JsonValue& entry, ElementTy
                       std::string_view data) {
   SavedTensor tensor{name, {}, {}};
   if (entry["dtype"].text() != type_name(type)) entry["dtype"].fail("not the model's precision");
-  std::uint64_t elements = 1;
-  constexpr std::int64_t longest = std::int64_t{1} << 31U;
+  std::size_t elements = 1;
   for (const JsonValue size : entry["shape"].items()) {
-    tensor.sizes.push_back(size.integer(0, longest));
-    elements *= static_cast<std::uint64_t>(tensor.sizes.back());
-    if (elements > data.size()) entry["shape"].fail("more than the file holds");
+    // No more than the file has bytes: the product then cannot overflow.
+    const auto most = data.size() / std::max<std::size_t>(elements, 1);
+    tensor.sizes.push_back(size.integer(0, static_cast<std::int64_t>(most)));
+    elements *= static_cast<std::size_t>(tensor.sizes.back());
   }
   const auto offsets = entry["data_offsets"].items();
   if (offsets.size() != 2) entry["data_offsets"].fail("expected two numbers");
@@ -116,11 +116,9 @@ SavedTensor tensor_of(const std::string& name, const JsonValue& entry, ElementTy
   return tensor;
 }
 
-/// The file at `path` if it is a whole checkpoint.
-std::optional<Checkpoint> whole_checkpoint(const std::string& path);
-
 constexpr std::size_t largest_file = std::size_t{8} << 30U;
 
+/// The file at `path` if it is a whole checkpoint.
 std::optional<Checkpoint> whole_checkpoint(const std::string& path) {
   try {
     return parse_checkpoint(read_file(path, largest_file), path);

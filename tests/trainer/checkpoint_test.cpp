@@ -7,10 +7,12 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <span>
 #include <string>
 
 #include "ringside/base/file.hpp"
 #include "ringside/tests/trainer/learning.hpp"
+#include "ringside/trainer/sha256.hpp"
 
 namespace ringside::tests {
 namespace {
@@ -75,6 +77,40 @@ TEST(Checkpoint, IsRefusedWhereverItIsCutOff) {
   for (const std::size_t length : {0UL, 7UL, 8UL, 100UL, contents.size() / 2, contents.size() - 1})
     EXPECT_THROW((void)trainer::parse_checkpoint(contents.substr(0, length), "it"), Error);
   EXPECT_THROW((void)trainer::parse_checkpoint(contents + "x", "it"), Error);
+}
+
+/// A file with this table of tensors, and with the SHA-256 that it should have.
+std::string signed_file(const std::string& tensors, const std::string& data) {
+  const std::string zeros(64, '0');
+  std::string header =
+      R"({"__metadata__":{"format":"ringside checkpoint 1","model":"mlp","width":"5",)"
+      R"("precision":"float32","seed":"1","batch":"1","epoch":"0","step":"0","sha256":")" +
+      zeros + "\"}" + tensors + "}";
+  std::string contents;
+  for (std::size_t i = 0; i < 8; ++i) contents += static_cast<char>(header.size() >> 8 * i);
+  contents += header + data;
+  const auto digest = trainer::sha256(std::as_bytes(std::span(contents)));
+  return contents.replace(contents.find(zeros), 64, trainer::to_hex(digest));
+}
+
+TEST(Checkpoint, WhoseTableDoesNotFitItsDataIsRefused) {
+  const std::string data(16, '\0');
+  const auto with_tensor = [&](const std::string& entry) {
+    return signed_file(R"(,"a":)" + entry, data);
+  };
+  EXPECT_NO_THROW((void)trainer::parse_checkpoint(
+      with_tensor(R"({"dtype":"F32","shape":[2,2],"data_offsets":[0,16]})"), "it"));
+  for (const char* entry :
+       {R"({"dtype":"F32","shape":[2,2],"data_offsets":[0,17]})",
+        R"({"dtype":"F32","shape":[2,2],"data_offsets":[16,0]})",
+        R"({"dtype":"F32","shape":[2,2],"data_offsets":[-16,0]})",
+        R"({"dtype":"F32","shape":[2,3],"data_offsets":[0,16]})",
+        R"({"dtype":"F32","shape":[-4],"data_offsets":[0,16]})",
+        R"({"dtype":"F64","shape":[2],"data_offsets":[0,16]})",
+        R"({"dtype":"F32","shape":[2147483648,8589934592],"data_offsets":[0,0]})",
+        R"({"dtype":"F32","shape":[4],"data_offsets":[0,16,16]})", R"({"dtype":"F32","shape":[4]})",
+        R"(4)"})
+    EXPECT_THROW((void)trainer::parse_checkpoint(with_tensor(entry), "it"), Error) << entry;
 }
 
 TEST(Checkpoint, OfAnotherModelIsRefused) {
