@@ -65,7 +65,7 @@ Comparison compare(Engine& engine, const Dataset& data, const TrainingSettings& 
       going(static_cast<std::size_t>(round) * contenders.size() + i, all, describe(contenders[i]));
       TrainingSettings own = settings;
       own.strategy = contenders[i].strategy;
-      World world = World::threads(contenders[i].ranks);
+      World world = make_world(own.backend, contenders[i].ranks);
       // One epoch: the steps that are timed are not torn apart.
       const auto reports = train(world, engine, data, own, nobody);
       if (reports.size() != 1)

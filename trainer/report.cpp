@@ -89,6 +89,10 @@ std::string title(const TrainingSettings& settings, const Dataset& data, int ran
         fmt::format("; {} by {}",
                     settings.strategy.kind == StrategyKind::data_parallel ? "reduce" : "all_reduce",
                     how_it_travels(settings.strategy));
+  if (settings.backend.kind != BackendKind::host)
+    text += fmt::format("; computed at the host, travelling by {} on GPUs {}",
+                        to_string(settings.backend.kind),
+                        fmt::join(devices_of(settings.backend, ranks), ", "));
   if (settings.wire > 0)
     text += fmt::format("; collectives slowed by {}/s",
                         format_bytes(static_cast<std::uint64_t>(settings.wire)));
@@ -186,6 +190,8 @@ std::string json_report(const TrainingSettings& settings, const Dataset& data, i
                  {"training_samples", data.training.count()},
                  {"test_samples", data.test.count()},
                  {"ranks", ranks},
+                 {"backend", to_string(settings.backend.kind)},
+                 {"devices", devices_of(settings.backend, ranks)},
                  {"strategy", to_string(strategy.kind)},
                  {"algorithm", strategy.algorithm.empty() ? "auto" : strategy.algorithm},
                  {"bfloat16_wire", strategy.narrow_wire},

@@ -281,10 +281,15 @@ std::vector<EpochReport> train(World& world, Engine& engine, const Dataset& data
   check(settings, data);
   Shared shared{engine, data, settings, observer, {}, {}};
   try {
+    const auto devices = devices_of(settings.backend, world.size());
     world.run([&](Communicator& comm) {
-      std::optional<Communicator> slow;
-      if (settings.wire > 0) slow.emplace(throttled(comm, settings.wire));
-      Trainee(shared, slow ? *slow : comm).run();
+      // Each refers to the one before it.
+      std::optional<Communicator> at_host, slow;
+      if (!devices.empty())
+        at_host.emplace(staged(comm, devices[static_cast<std::size_t>(comm.rank())]));
+      Communicator& fast = at_host ? *at_host : comm;
+      if (settings.wire > 0) slow.emplace(throttled(fast, settings.wire));
+      Trainee(shared, slow ? *slow : fast).run();
     });
   } catch (const Error& error) {
     if (!shared.saved) throw;

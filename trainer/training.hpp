@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ringside/collectives/world.hpp"
+#include "ringside/trainer/backend.hpp"
 #include "ringside/trainer/checkpoint.hpp"
 #include "ringside/trainer/data/dataset.hpp"
 #include "ringside/trainer/engine.hpp"
@@ -22,6 +23,7 @@ namespace ringside::trainer {
 struct TrainingSettings {
   ModelSettings model;  ///< its seed is also that of the samples' order
   StrategySettings strategy;
+  BackendSettings backend;  ///< of the world that is trained on (make_world)
   std::size_t batch = 256;  ///< samples of a step, over all ranks and pieces
   std::size_t pieces = 1;   ///< gradients of so many pieces of a batch are accumulated
   int epochs = 10;          ///< in all, those of a resumed run included

@@ -16,7 +16,7 @@ Trained train_on(int ranks, trainer::Engine& engine, trainer::TrainingSettings s
   const std::filesystem::path file = std::filesystem::temp_directory_path() /
                                      fmt::format("ringside_trained_{}_{}", ::getpid(), number++);
   settings.checkpoint = file;
-  World world = World::threads(ranks);
+  World world = trainer::make_world(settings.backend, ranks);
   trainer::Observer nobody;
   Trained trained;
   trained.reports = trainer::train(world, engine, data, settings, nobody);

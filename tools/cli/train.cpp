@@ -36,7 +36,7 @@ constexpr int most_ranks = 256;  // threads of a World
 /// The words of the command line, before they are understood.
 struct Arguments {
   std::string model = "lenet", width, precision = "float32", seed = "1";
-  std::string ranks, strategy, algorithm = "auto", backend = "host";
+  std::string ranks, strategy, algorithm = "auto", backend = "host", devices;
   std::string data, synthetic, samples;
   std::string batch = "256", accumulate = "1", epochs = "10", steps;
   std::string rate, warmup, momentum, decay;
@@ -87,15 +87,17 @@ std::vector<std::string> algorithms_of(const std::string& text) {
   return algorithms;
 }
 
-void check_backend(const std::string& backend) {
-  constexpr auto backends = std::to_array<std::string_view>({"host", "cuda", "nccl"});
-  if (std::find(backends.begin(), backends.end(), backend) == backends.end())
-    reject("--backend", "host, cuda or nccl", backend);
-  if (backend != "host")
-    throw Error(ErrorCode::unsupported,
-                fmt::format("--backend {}: the engine computes at the host only (a libtorch with "
-                            "CUDA is not supported yet)",
-                            backend));
+trainer::BackendSettings backend_of(const Arguments& a) {
+  trainer::BackendSettings backend;
+  const auto kind = trainer::parse_backend(a.backend);
+  if (!kind) reject("--backend", "host, cuda or nccl", a.backend);
+  backend.kind = *kind;
+  if (a.devices.empty()) return backend;
+  if (backend.kind == trainer::BackendKind::host)
+    throw Error(ErrorCode::bad_input, "--devices needs --backend cuda or nccl");
+  for (const auto word : split(a.devices, ','))
+    backend.devices.push_back(static_cast<int>(whole_number("--devices", word, 0, 4095)));
+  return backend;
 }
 
 trainer::ModelSettings model_of(const Arguments& a) {
@@ -126,6 +128,7 @@ void set_rates(const Arguments& a, TrainingSettings& settings) {
 TrainingSettings settings_of(const Arguments& a) {
   TrainingSettings settings;
   settings.model = model_of(a);
+  settings.backend = backend_of(a);
   settings.batch = count_of("--batch", a.batch, 1);
   settings.pieces = count_of("--accumulate", a.accumulate, 1);
   settings.epochs = static_cast<int>(count_of("--epochs", a.epochs, 0, 1'000'000));
@@ -219,12 +222,12 @@ int train(const Arguments& a) {
 
   const auto engine = trainer::engine_for(settings.model.model);
   const auto data = data_of(a, settings.model.seed);
+  World world = trainer::make_world(settings.backend, ranks[0]);
   const bool text = a.format == "text";
   if (text) {
     print(trainer::title(settings, data, ranks[0], engine->facts()) + trainer::table_head());
     flush();
   }
-  World world = World::threads(ranks[0]);
   Narrator narrator(text);
   const auto reports = trainer::train(world, *engine, data, settings, narrator);
   if (!text) {
@@ -296,7 +299,6 @@ int compare(const Arguments& a) {
 
 int run(const Arguments& a) {
   warn_of_unknown_variables();
-  check_backend(a.backend);
   bench::clean_up_on_signals();
   (void)trainer::keep_freed_memory();
   return a.compare ? compare(a) : train(a);
@@ -323,7 +325,11 @@ void add_options(CLI::App& command, Arguments& a) {
   add("-a,--algorithm", a.algorithm, "SPEC",
       "What sums the gradients: a spec string or a plan file, one's own with --plugin (default: "
       "auto); a list with --compare");
-  add("--backend", a.backend, "NAME", "host, cuda or nccl (default: host)");
+  add("--backend", a.backend, "NAME",
+      "What gradients travel on: host, cuda (our plans on GPUs) or nccl (default: host); models "
+      "are "
+      "computed at the host either way");
+  add("--devices", a.devices, "N[,N...]", "GPUs, which ranks go round (default: all)");
   add("--data", a.data, "DIR",
       "Folder of IDX files with MNIST's names (default: Debian's dataset-fashion-mnist)");
   add("--synthetic", a.synthetic, "N", "Made-up images instead, so many to learn from");
