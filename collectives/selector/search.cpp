@@ -132,13 +132,14 @@ class Search {
 
   [[nodiscard]] Trial simplest_of_the_best() const {
     const Trial* best = nullptr;
-    std::tuple<double, bool, std::size_t, int> best_key;
+    std::tuple<bool, double, bool, std::size_t, int> best_key;
     for (const Trial& trial : result_.trials) {
       if (!trial.complete || trial.seconds > least_ * (1 + settings_.tie)) continue;
       const Contender& contender = contenders_.all()[trial.contender];
-      // Groups that are the machine's hold whatever numbers the ranks have.
-      const auto key = std::tuple(Contenders::overhead(contender, trial.slices), !contender.fits,
-                                  trial.contender, trial.slices);
+      // Groups that are the machine's can be understood, and hold whatever numbers the ranks have.
+      const bool strange = contender.algorithm == "hierarchical" && !contender.fits;
+      const auto key = std::tuple(strange, Contenders::overhead(contender, trial.slices),
+                                  !contender.fits, trial.contender, trial.slices);
       if (best != nullptr && best_key <= key) continue;
       best = &trial;
       best_key = key;
