@@ -209,9 +209,13 @@ ErrorSummary errors_of(const std::vector<PublishedRow>& rows, const Accuracy& ac
 
 std::string accuracy_text(const std::vector<PublishedRow>& rows, const Accuracy& accuracy) {
   std::string text =
-      fmt::format("{:>3} {:38} {:24} {:>4} {:14} {:>11} {:6} {:>8} {:>9} {:>7} {:>9} {:>7}\n",
-                  "row", "system", "machine of the twin", "gpus", "collective", "size", "ran",
-                  "measured", "simulated", "error", "left out", "error");
+      "Bus bandwidth of NCCL (of copies: the rate) in GB/s: measured, as published by the sources\n"
+      "named in published-busbw.tsv; simulated by the twin, once with the library's figures and "
+      "once\n"
+      "with the figures that all rows but those of the same machine give (left out).\n\n";
+  text += fmt::format("{:>3} {:38} {:24} {:>4} {:14} {:>11} {:6} {:>8} {:>9} {:>7} {:>9} {:>7}\n",
+                      "row", "system", "machine of the twin", "gpus", "collective", "size", "ran",
+                      "measured", "simulated", "error", "left out", "error");
   std::size_t next = 0;
   for (const auto& row : rows) {
     if (!row.excluded_because.empty()) continue;
@@ -236,7 +240,10 @@ std::string accuracy_text(const std::vector<PublishedRow>& rows, const Accuracy&
                         each.model.empty() ? "all" : each.model, each.figure.name,
                         accuracy.fitted[k], each.figure.prior, each.prior_source);
   }
-  text += "\nleft out\n";
+  text += "\nwhat the twin was told beyond the sources' words\n";
+  for (const auto& row : rows)
+    if (!row.remark.empty()) text += fmt::format("  {:>3} {}\n", row.row, row.remark);
+  text += "\nrows that do not count\n";
   for (const auto& row : rows)
     if (!row.excluded_because.empty())
       text += fmt::format("  {:>3} {:44} {:>8.2f}  {}\n", row.row, shortened(row.system, 44),

@@ -111,10 +111,11 @@ std::string crossing_text(const CallExplanation& facts, const LinkTraffic& link)
 }
 
 std::string links_text(const CallExplanation& facts, const Explanation& plan) {
+  if (plan.links.empty()) return "  No data cross a link.\n";
   std::string text =
       fmt::format("  What the links carry, S being the message ({}), n the ranks ({}):\n",
                   bytes_text(message_of(facts)), facts.call.request.ranks);
-  const double longest = plan.links.empty() ? 0 : slower_way(plan.links.front());
+  const double longest = slower_way(plan.links.front());
   constexpr double worth_a_line = 0.1;
   std::vector<bool> told(plan.links.size());
   std::size_t lines = 0;
@@ -214,6 +215,7 @@ std::string plan_text(const CallExplanation& facts, const Explanation& plan) {
 
 std::string bounds_text(const CallExplanation& facts) {
   const RequestBounds& bounds = facts.bounds;
+  if (bounds.seconds == 0) return fmt::format("No bound: {}.\n", bounds.bounds.front().reason);
   std::string text = fmt::format(
       "No plan can beat {} on this machine (a bound):\n  {}{}.\n", duration(bounds.seconds),
       bounds.bounds.front().reason,

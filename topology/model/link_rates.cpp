@@ -68,6 +68,7 @@ double other_bandwidth(const Topology& topology, const LinkModel& model, LinkId 
     case LinkKind::internal:
       return model.value("root.bandwidth");
     case LinkKind::socket: {
+      if (!leaves_package(topology, link)) return model.value("root.bandwidth");
       const Figure* figure =
           processor.empty() ? nullptr : model.find("socket." + processor + ".bandwidth");
       return figure != nullptr ? figure->value : model.value("socket.bandwidth");

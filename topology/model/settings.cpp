@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/// `--set`: figures and links by name.
 #include <fmt/format.h>
 
 #include <optional>

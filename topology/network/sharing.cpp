@@ -77,21 +77,21 @@ void Sharing::list(PathId id, Path& path) {
   if (!std::exchange(path.listed, true)) listed_.push_back(id);
 }
 
-void Sharing::change(PathId id, int count) {
+void Sharing::change(PathId path, int count) {
   if (std::exchange(settled_, false)) {
     for (const ResourceId touched : touched_) resources_[at(touched)].touched = false;
     touched_.clear();
   }
-  Path& path = paths_[at(id)];
-  path.flows += count;
-  if (path.watched)
+  Path& changed = paths_[at(path)];
+  changed.flows += count;
+  if (changed.watched)
     for (const PathUse& use :
-         std::span(uses_).subspan(at(path.first), at(path.limited + path.unlimited))) {
+         std::span(uses_).subspan(at(changed.first), at(changed.limited + changed.unlimited))) {
       ResourceState& resource = resources_[at(use.resource)];
       resource.flows += count;
       touch(use.resource, resource);
     }
-  if (!std::exchange(path.changed, true)) changed_.push_back(id);
+  if (!std::exchange(changed.changed, true)) changed_.push_back(path);
 }
 
 // ---- loads ------------------------------------------------------------------------------------

@@ -110,7 +110,7 @@ class Sharing {
   void touch(ResourceId id, ResourceState& resource);
   void list(PathId id, Path& path);
   void move(ResourceId id, ResourceState& resource);
-  void enter(PathId id, int use, ResourceState& resource);
+  void enter(PathId id, int number, ResourceState& resource);
   void leave(const PathUse& use, ResourceState& resource);
   static void take_load(const Path& path, const PathUse& use, ResourceState& resource);
   void count_edit(ResourceState& resource);

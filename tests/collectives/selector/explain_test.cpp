@@ -14,6 +14,7 @@
 #include "ringside/base/error.hpp"
 #include "ringside/collectives/algorithm.hpp"
 #include "ringside/collectives/cost.hpp"
+#include "ringside/collectives/selector/planned_machine.hpp"
 #include "ringside/collectives/world.hpp"
 #include "ringside/topology/model/link_model.hpp"
 #include "ringside/topology/presets/presets.hpp"
@@ -197,6 +198,16 @@ TEST(Explain, OfACommunicatorSaysWhatRunsAndWhyAndWhatItMoves) {
   EXPECT_TRUE(says(chosen, "Why: default tuning: "));
 }
 
+TEST(Explain, OfAPlannedMachineIsThatOfItsGpus) {
+  PlannedMachine machine("box", make_preset("8gpu-two-sockets").value(), false);
+  const Request request{Collective::all_reduce, 4, 0, true};
+  const std::string text = machine.explain({0, 1, 4, 5}, request, message, "ring");
+  EXPECT_TRUE(says(text, "ring takes "));
+  EXPECT_TRUE(says(text, "numa0 -> numa1 is crossed once: GPU1 -> GPU4"));
+  EXPECT_EQ(machine.explain({0}, {Collective::all_reduce, 1, 0, true}, message, "ring"), "");
+  EXPECT_EQ(machine.explain({0, 1, 4, 5}, request, 0, "ring"), "");
+}
+
 TEST(Explain, OfSeveralRanksOnAGpuCountsOnlyWhatCrossesLinks) {
   const Machine machine = machine_of("4gpu-pcie4-one-root");
   ExplainedCall call = all_reduce(4);
@@ -204,6 +215,10 @@ TEST(Explain, OfSeveralRanksOnAGpuCountsOnlyWhatCrossesLinks) {
   const Explanation plan = explain_plan(machine, call, "ring");
   EXPECT_EQ(link_of(plan, "GPU0").out.bytes, 1.5 * message);
   EXPECT_EQ(plan.links.size(), 2U);
+  call.gpus = {2, 2, 2, 2};
+  EXPECT_TRUE(
+      says(explanation_text(explain_call(machine, "box", call, std::vector<std::string>{"ring"})),
+           "No bound: all ranks are on one GPU"));
 }
 
 }  // namespace

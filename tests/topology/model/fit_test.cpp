@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/// Fitting a link model to measurements.
 #include "ringside/topology/model/fit.hpp"
 
 #include <gtest/gtest.h>
