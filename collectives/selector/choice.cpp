@@ -137,15 +137,15 @@ std::optional<Choice> first_fitting(const TuningTable& table,
 
 }  // namespace
 
-std::optional<std::string> refusal(const std::string& spec, const Request& asked) {
-  Request request = asked;
+std::optional<std::string> refusal(const std::string& spec, const Request& request) {
   const bool either = !chooses_by_placement(request.collective);
   for (const bool in_place : {false, true}) {
-    if (!either && in_place != asked.in_place) continue;
+    if (!either && in_place != request.in_place) continue;
     if (in_place && request.collective == Collective::all_to_all) continue;
-    request.in_place = in_place;
+    Request placed = request;
+    placed.in_place = in_place;
     try {
-      (void)PlanStream(parse_spec(spec), request);
+      (void)PlanStream(parse_spec(spec), placed);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::bad_input) throw;
       return error.what();

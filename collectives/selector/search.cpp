@@ -56,7 +56,10 @@ class Search {
     while (!queue_.empty()) {
       const Entry entry = queue_.top();
       queue_.pop();
-      if (!settings_.exhaustive && entry.limit.seconds >= least_ * (1 - settings_.tolerance)) break;
+      if (!settings_.exhaustive && entry.limit.seconds >= least_ * (1 - settings_.tolerance)) {
+        queue_.push(entry);
+        break;
+      }
       if (entry.slices == 0)
         expand(entry.contender);
       else if (is_promising(entry))
@@ -65,6 +68,7 @@ class Search {
     if (result_.trials.empty())
       throw Error(ErrorCode::unsupported, "no algorithm can serve the request");
     result_.best = simplest_of_the_best();
+    if (!settings_.exhaustive) try_simpler_ones();
     try_other_slices(result_.best.contender);
     result_.best = simplest_of_the_best();
     return std::move(result_);
@@ -125,6 +129,30 @@ class Search {
       return false;
     hopeful_ops_ += ops;
     return true;
+  }
+
+  /// Plans that cannot be better than the best, but may be as good with fewer ops.
+  void try_simpler_ones() {
+    while (!queue_.empty() && queue_.top().limit.seconds <= least_ * (1 + settings_.tie)) {
+      const Entry entry = queue_.top();
+      queue_.pop();
+      const Contender& contender = contenders_.all()[entry.contender];
+      const auto best_ops = ops_of(result_.best.contender, result_.best.slices);
+      if (ops_of(entry.contender, std::max(entry.slices, 1)) >= best_ops) continue;
+      if (entry.slices == 0) {
+        for (const int slices : contenders_.slices(contender, size_))
+          if (ops_of(entry.contender, slices) < best_ops)
+            queue_.push({contenders_.limit(contender, size_, slices), entry.contender, slices,
+                         contender.fits});
+      } else if (is_promising(entry)) {
+        attempt(entry, settings_.tie);
+        result_.best = simplest_of_the_best();
+      }
+    }
+  }
+
+  [[nodiscard]] std::size_t ops_of(std::size_t contender, int slices) const {
+    return contenders_.all()[contender].mapped->ops() * static_cast<std::size_t>(slices);
   }
 
   /// Those left out until now that may be as good as the best: fewer are simpler.
