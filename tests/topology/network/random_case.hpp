@@ -26,7 +26,7 @@ struct CaseLimits {
   int flows = 40;
   bool whole_weights = false;  ///< 1 and 2 only
   bool curves = true;          ///< resources with efficiencies
-  /// Capacities whose levels differ by about what the engine takes for rounding.
+  /// Capacities that differ by about what the engine takes for rounding.
   bool near_ties = false;
 };
 
