@@ -110,6 +110,9 @@ inline constexpr auto option_table = std::to_array<OptionDefinition>({
      1e9},
     {"nccl_library", OptionType::text, "libnccl.so.2",
      "NVIDIA's library, opened when it is asked for: a path, or a name that the loader looks up"},
+    {"torch_engine", OptionType::text, "",
+     "shared object by which ringside train computes with libtorch; empty: libringside_torch.so "
+     "beside the program or in the library folder"},
     {"progress", OptionType::choice, "auto",
      "progress line of long work on standard error; auto: on a terminal only", "auto|always|never"},
 });

@@ -108,6 +108,16 @@ void list_equal_groups(const Order& left, std::size_t size, Groups& begun,
   } while (std::prev_permutation(chosen.begin(), chosen.end()));
 }
 
+/// 0 .. size - 1, size .. 2 size - 1, ...
+Groups consecutive(int size, int ranks) {
+  Groups groups;
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (rank % size == 0) groups.emplace_back();
+    groups.back().push_back(rank);
+  }
+  return groups;
+}
+
 std::vector<Groups> all_equal_groups(int ranks) {
   std::vector<Groups> found;
   for (int size = 2; size < ranks; ++size) {
@@ -215,6 +225,11 @@ class Lister {
         if (const auto inside = within(fitting[finer].groups, fitting[i].groups))
           list_three_levels(fitting[i].groups, *inside);
     }
+    // Where the machine has no such groups they may pay all the same; consecutive ones stand for
+    // all where ranks are alike.
+    if (any_order_)
+      for (int size = 2; size < ranks_; ++size)
+        if (ranks_ % size == 0) list_few(consecutive(size, ranks_), false);
     list_reordered();
     if (all_)
       for (const Groups& groups : all_equal_groups(ranks_)) list_few(groups, false);

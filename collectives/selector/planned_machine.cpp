@@ -13,6 +13,8 @@
 #include "ringside/base/error.hpp"
 #include "ringside/base/options.hpp"
 #include "ringside/base/text.hpp"
+#include "ringside/collectives/layout.hpp"
+#include "ringside/collectives/selector/explain.hpp"
 #include "ringside/collectives/selector/predicted_choice.hpp"
 #include "ringside/topology/live/live.hpp"
 #include "ringside/topology/load.hpp"
@@ -113,6 +115,18 @@ Choice PlannedMachine::choose(const std::vector<int>& gpus, const Request& reque
                                                     format_duration(Seconds(choice.seconds)),
                                                     choice.limit, choice.why)})
       .first->second;
+}
+
+std::string PlannedMachine::explain(const std::vector<int>& gpus, const Request& request,
+                                    std::uint64_t bytes, const std::string& spec) {
+  const auto blocks = static_cast<std::uint64_t>(block_count(request));
+  if (request.ranks < 2 || blocks == 0) return {};
+  const std::uint64_t element = bytes % (4 * blocks) == 0 ? 4 : 1;
+  const std::uint64_t whole = bytes - bytes % (blocks * element);
+  if (whole == 0) return {};
+  const std::lock_guard lock(state_->mutex);  // the machine works out its ways when asked
+  return explanation_text(explain_call(state_->machine, state_->name,
+                                       {request, whole, element, gpus}, std::vector{spec}));
 }
 
 std::shared_ptr<PlannedMachine> planned_machine() {

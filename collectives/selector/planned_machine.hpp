@@ -32,6 +32,11 @@ class PlannedMachine {
   [[nodiscard]] Choice choose(const std::vector<int>& gpus, const Request& request,
                               std::uint64_t bytes);
 
+  /// What a plan does on it and what no plan can beat, in words (explain.hpp); nothing for a single
+  /// rank and for no bytes.
+  [[nodiscard]] std::string explain(const std::vector<int>& gpus, const Request& request,
+                                    std::uint64_t bytes, const std::string& spec);
+
  private:
   struct State;
   std::unique_ptr<State> state_;

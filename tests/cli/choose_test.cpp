@@ -64,8 +64,9 @@ TEST(Choose, RowsForProgramsHoldTogether) {
     EXPECT_NEAR(row.at("busbw").get<double>(), row.at("algbw").get<double>() * 3 / 4, 1e-9);
     EXPECT_GT(row.at("plans").get<int>(), row.at("plans_simulated").get<int>());
     for (const auto& other : row.at("others"))
-      if (other.contains("simulated_us"))
+      if (other.contains("simulated_us")) {
         EXPECT_GE(other.at("simulated_us").get<double>(), us * 0.98);
+      }
   }
 }
 

@@ -65,7 +65,7 @@ struct Moment {
   double time;
   std::int64_t order;
 
-  auto operator<=>(const Moment&) const = default;
+  auto operator<=>(const Moment&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// A flow whose delay is not over, or (without a path) what ends with it. One that nothing limits
@@ -104,7 +104,7 @@ struct Mark {
   double sum;
   std::int64_t order;  // of the flow
 
-  auto operator<=>(const Mark&) const = default;
+  auto operator<=>(const Mark&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// The paths that a resource limits.
@@ -382,9 +382,9 @@ void FlowEngine::start_timer(double delay, Token token) {
   state.arrivals.push({{state.now + delay, state.begun++}, 0, token, -1});
 }
 
-bool FlowEngine::advance(std::vector<Token>& tokens) {
+bool FlowEngine::advance(std::vector<Token>& ended) {
   State& state = *state_;
-  tokens.clear();
+  ended.clear();
   state.ended.clear();
   state.limits.clear();
   state.asked = 0;
@@ -396,7 +396,7 @@ bool FlowEngine::advance(std::vector<Token>& tokens) {
   const auto begun_before = [](const Ended& a, const Ended& b) { return a.order < b.order; };
   if (!std::ranges::is_sorted(state.ended, begun_before))
     std::ranges::sort(state.ended, begun_before);
-  for (const Ended& one : state.ended) tokens.push_back(one.token);
+  for (const Ended& one : state.ended) ended.push_back(one.token);
   return true;
 }
 

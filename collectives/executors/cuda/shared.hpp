@@ -36,6 +36,11 @@ class Shared {
   /// What `auto` takes where nobody measured, for a backend of so many cores; `tuning` first.
   [[nodiscard]] Choice choice_for(const TuningTable& tuning, int cores, const Request& request,
                                   std::size_t bytes) const;
+  /// PlannedMachine::explain of the ranks' GPUs; nothing without a machine.
+  [[nodiscard]] std::string on_machine(const Request& request, std::size_t bytes,
+                                       const std::string& spec) const {
+    return planned_ ? planned_->explain(planned_gpus_, request, bytes, spec) : std::string();
+  }
   [[nodiscard]] Issuer& issuer() { return issuer_; }
 
   /// Rank 0 says that it has issued a call, or why it has not; of every call that it has entered.

@@ -62,7 +62,7 @@ class Conflicts {
   /// Of the first chunk; the others' follow `slices_` apart. The same memory has the same key: that
   /// of a slice of a cell; scratch holds `depth` of them.
   [[nodiscard]] std::uint64_t key(const Location& location, int slice) const;
-  [[nodiscard]] std::size_t home(std::uint64_t key) const;
+  [[nodiscard]] std::size_t position(std::uint64_t key) const;
   int cell(std::uint64_t key);
   void make_room();
   int new_access(int id, int number);

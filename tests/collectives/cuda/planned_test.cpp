@@ -46,6 +46,7 @@ TEST_F(PlannedGpus, PartsOfASplitAreChosenForByTheirOwnGpus) {
 }
 
 TEST_F(PlannedGpus, AMachineThatIsTooSmallIsToldToAllRanks) {
+  fakecuda::Control::reset({.devices = 5});
   const ScopedOption option("topology", "4gpu-pcie4-two-sockets");
   const auto result = outcome_of([] { World::cuda({0, 1, 2, 3, 4}).run([](Communicator&) {}); });
   EXPECT_TRUE(result.says("4 GPUs")) << result.what;
