@@ -5,14 +5,17 @@
 
 #include <CLI/App.hpp>
 #include <algorithm>
-#include <functional>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "ringside/base/clock.hpp"
 #include "ringside/base/error.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/base/threads.hpp"

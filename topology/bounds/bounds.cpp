@@ -241,4 +241,8 @@ std::vector<Bound> bounds_of_any_plan(const CapacityGraph& graph, Demand demand,
   return bounds;
 }
 
+std::string Bound::told() const {
+  return reason + (ranks_reduce ? " (unless a switch reduces, as NVLink SHARP does)" : "");
+}
+
 }  // namespace ringside

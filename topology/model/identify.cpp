@@ -94,12 +94,14 @@ std::string processor_named(const std::string& name) {
   return has("Neoverse-V2") || has("Grace") ? "grace" : "";
 }
 
-bool has_grace_gpu(const Topology& topology) {
-  return std::ranges::any_of(topology.gpus(), [&](NodeId gpu) {
-    const auto name = to_lower(topology.node(gpu).model.value_or(""));
-    return name.find("gb200") != std::string::npos || name.find("gb300") != std::string::npos ||
-           name.find("gh200") != std::string::npos;
-  });
+/// Whether a GPU below the node is one that is sold with its processor.
+bool has_grace_gpu(const Topology& topology, NodeId node) {
+  const auto name = to_lower(topology.node(node).model.value_or(""));
+  if (name.find("gb200") != std::string::npos || name.find("gb300") != std::string::npos ||
+      name.find("gh200") != std::string::npos)
+    return true;
+  return std::ranges::any_of(topology.children(node),
+                             [&](NodeId child) { return has_grace_gpu(topology, child); });
 }
 
 /// Small letters and digits only.
@@ -159,9 +161,9 @@ std::string processor_of(const Topology& topology, NodeId node) {
     return amd_processor(number(detail(root, "familyid")), number(detail(root, "modelid")));
   if (vendor == "GenuineIntel") return intel_processor(number(detail(root, "modelid")));
   if (vendor == "CentaurHauls" || vendor.find("Shanghai") != std::string::npos) return "zhaoxin";
-  if (const auto named = processor_named(detail(root, "processor")); !named.empty()) return named;
+  if (auto named = processor_named(detail(root, "processor")); !named.empty()) return named;
   if (arch.starts_with("ppc")) return "power9";
-  if (has_grace_gpu(topology)) return "grace";
+  if (has_grace_gpu(topology, topology.root(node))) return "grace";
   if (arch.starts_with("arm") || arch.starts_with("aarch")) return "arm";
   return "";
 }

@@ -10,6 +10,16 @@
 ///   longer full: they join the rising ones.
 /// A path that joins at some level had a rate at or above it. So no resource gets full below the
 /// level any more and one pass is enough.
+///
+/// Rounding must not undo this: two resources that are full at levels which differ by hardly more
+/// than what counts as the same would send their paths up in turn, for ever. So the level never
+/// falls, and what is fixed in a pass stays so:
+/// - push_down() raises paths with more than the highest level of the pass only. Those that this
+///   pass has fixed have no more than that.
+/// - A resource that has fixed paths in this pass counts as full, so relieve() raises none of them.
+/// A path is thus raised at most once in a pass. A visit to a resource raises paths, or ends its
+/// doubt, or fixes all paths that rise on it, and only raising paths brings doubt and rising paths
+/// back. So there are no more visits than doubts, paths and their uses together, and the pass ends.
 #include "ringside/topology/network/sharing.hpp"
 
 #include <algorithm>
@@ -276,6 +286,8 @@ void Sharing::raise_all() {
   for (const PathId id : waiting_) raise(id);
   waiting_.clear();
 
+  ++pass_;
+  highest_ = 0;
   while (rising_paths_ > 0 || doubtful_ > 0) {
     const ResourceId id = queue_.top().id;
     ResourceState& resource = resources_[at(id)];
@@ -302,10 +314,14 @@ void Sharing::visit(ResourceId id, ResourceState& resource) {
   double level = infinite;
   if (resource.rising_paths > 0) level = (resource.capacity - resource.load) / resource.rising;
   if (resource.doubtful) {
-    const bool still_full = resource.rising_paths == 0
-                                ? resource.load >= resource.capacity * (1 - same)
-                                : level <= resource.level * (1 + same);
+    const bool still_full =
+        resource.fixed_in == pass_ ||
+        (resource.rising_paths == 0 ? resource.load >= resource.capacity * (1 - same)
+                                    : level <= resource.level * (1 + same));
     if (!still_full) return relieve(id, resource);
+  }
+  level = std::max(level, highest_);  // lower by rounding only
+  if (resource.doubtful) {
     // Paths that it limits, old and new, have the very same rate.
     if (resource.rising_paths == 0 || level >= resource.level * (1 - same)) level = resource.level;
   }
@@ -334,7 +350,7 @@ void Sharing::relieve(ResourceId id, ResourceState& resource) {
 /// Paths that have more than `level` begin to rise. False: there are none. Also finds those that
 /// rise already.
 bool Sharing::push_down(ResourceState& resource, double level) {
-  const double most = level * (1 + same);
+  const double most = std::max(level, highest_) * (1 + same);
   above_.clear();
   rising_.clear();
   for (const Entry& entry : resource.entries) {
@@ -356,6 +372,8 @@ void Sharing::fix(ResourceId id, ResourceState& resource, double level) {
   if (std::exchange(resource.doubtful, false)) --doubtful_;
   if (resource.rising_paths == 0) return;
   resource.level = level;
+  resource.fixed_in = pass_;
+  highest_ = std::max(highest_, level);
   move(id, resource);
   for (const PathId rising : rising_) {
     Path& path = paths_[at(rising)];

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <span>
 #include <utility>
@@ -100,7 +101,8 @@ class Sharing {
     int limited = 0;       // paths of which it is the bottleneck
     int edits_left = 0;    // of the load before it is summed up again
     bool touched = false, moved = false;
-    bool doubtful = false;  // is a bottleneck, but may have ceased to be full
+    bool doubtful = false;      // is a bottleneck, but may have ceased to be full
+    std::int64_t fixed_in = 0;  // the last pass in which paths have found it to be their bottleneck
     std::vector<Entry> entries;
   };
 
@@ -139,6 +141,8 @@ class Sharing {
   IndexedHeap<std::pair<double, ResourceId>> queue_;  // by level; never two alike
   HeapPlaces queue_places_;
   int rising_paths_ = 0, doubtful_ = 0;
+  std::int64_t pass_ = 0;               // of raise_all()
+  double highest_ = 0;                  // level at which this pass has fixed paths
   std::vector<PathId> above_, rising_;  // of the resource that is looked at
 };
 

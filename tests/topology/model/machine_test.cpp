@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <set>
 
 #include "machines.hpp"
@@ -175,6 +176,17 @@ TEST(Machine, GpusWithoutAWayAreTold) {
   first.gpu(first.bridge(first.numa(0)), slot, card);
   second.gpu(second.bridge(second.numa(0)), slot, card);
   EXPECT_THROW(machine_of(topology), Error);
+}
+
+/// It took minutes while finding NICs and processors searched the whole machine for each.
+TEST(Machine, ALargeOneIsMadeInTimeProportionalToItsSize) {
+  const auto topology = *make_preset("fat-tree:boxes=256");
+  const auto begun = std::chrono::steady_clock::now();
+  const auto machine = machine_of(topology);
+  for (int gpu = 0; gpu < machine.gpus(); ++gpu)
+    (void)machine.read({.gpu = gpu}, (gpu + 1) % machine.gpus(), Mover::kernel);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
+  EXPECT_LT(took.count(), 10);
 }
 
 TEST(Machine, AGpuThatIsNotThereIsTold) {
