@@ -120,11 +120,11 @@ class Search {
       const Trial& trial = result_.trials[index];
       if (nearest == nullptr || away(trial) < away(*nearest)) nearest = &trial;
     }
-    if (nearest == nullptr) return true;
+    // With fewer slices a contender mostly stays nearer to its limits, and costs less to simulate.
+    if (nearest == nullptr || entry.slices < nearest->slices) return true;
     const double expected = entry.limit.seconds * nearest->seconds / nearest->limit.seconds;
     if (expected < least_) return true;
-    const std::size_t ops =
-        contenders_.all()[entry.contender].mapped->ops() * static_cast<std::size_t>(entry.slices);
+    const std::size_t ops = ops_of(entry.contender, entry.slices);
     if (expected >= least_ * (1 + better_with_more_slices) || hopeful_ops_ + ops > most_hopeful_ops)
       return false;
     hopeful_ops_ += ops;
