@@ -88,6 +88,14 @@ TEST(Simulation, OfFineSlicesDiffersOnlyByFillingThePipeline) {
   }
 }
 
+TEST(Simulation, OfManySlicesOnASwitchThatNearlyTiesEnds) {
+  const Machine machine = preset_machine("dgx-h100");
+  SimulatedCall call = one_block((256U << 20U) / 4);
+  for (int gpu = 0; gpu < 8; ++gpu) call.gpus.push_back(gpu);
+  const double time = seconds(machine, "double_tree:slices=64", 8, call);
+  EXPECT_NEAR(time / seconds(machine, "double_tree:slices=16", 8, call), 1, 0.1);
+}
+
 TEST(Simulation, OfAPlanDoesNotDependOnHowFarAheadItIsPulled) {
   // One stream has no ops at all, so that the other's are pulled to the end, or counted.
   constexpr int chunks = 100'000;

@@ -158,4 +158,20 @@ void expect_simulations_keep_the_bounds(int stride, int least_cases) {
   EXPECT_GE(cases, least_cases);
 }
 
+void expect_many_slices_end(int stride, int least_cases) {
+  Thinning thinning(stride);
+  int cases = 0;
+  for (const auto& preset : presets()) {
+    if (preset.name.find("boxes=N") != std::string_view::npos) continue;
+    const Machine machine = preset_machine(preset.name);
+    const Request request{Collective::all_reduce, machine.gpus(), 0, false};
+    for (const int slices : {16, 32, 64, 128, 255, 256, 512})
+      for (const std::size_t mebibytes : {64, 100, 256, 600, 768, 1024, 4096, 16384})
+        if (thinning.take() && keeps_bound(machine, "double_tree:slices=" + std::to_string(slices),
+                                           request, (mebibytes << 20U) / 4))
+          ++cases;
+  }
+  EXPECT_GE(cases, least_cases);
+}
+
 }  // namespace ringside::tests

@@ -15,4 +15,8 @@ void expect_simulations_equal_the_reference(int stride, int least_cases);
 /// algorithm, with slices and without, small messages and large ones.
 void expect_simulations_keep_the_bounds(int stride, int least_cases);
 
+/// Simulations of double trees in many slices end, and keep the bounds: every preset, 16 to 512
+/// slices, 64 MiB to 16 GiB. On switches that nearly tie, rates are easily worked out for ever.
+void expect_many_slices_end(int stride, int least_cases);
+
 }  // namespace ringside::tests

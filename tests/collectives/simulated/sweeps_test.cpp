@@ -15,5 +15,7 @@ TEST(SimulationSweep, IsNeverBelowABoundThatNoPlanCanBeat) {
   expect_simulations_keep_the_bounds(1, 2000);
 }
 
+TEST(SimulationSweep, OfManySlicesEnds) { expect_many_slices_end(1, 500); }
+
 }  // namespace
 }  // namespace ringside::tests
