@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <set>
 
 #include "machines.hpp"
@@ -181,12 +181,11 @@ TEST(Machine, GpusWithoutAWayAreTold) {
 /// It took minutes while finding NICs and processors searched the whole machine for each.
 TEST(Machine, ALargeOneIsMadeInTimeProportionalToItsSize) {
   const auto topology = *make_preset("fat-tree:boxes=256");
-  const auto begun = std::chrono::steady_clock::now();
+  const auto begun = std::clock();  // of this process: other programs do not count
   const auto machine = machine_of(topology);
   for (int gpu = 0; gpu < machine.gpus(); ++gpu)
     (void)machine.read({.gpu = gpu}, (gpu + 1) % machine.gpus(), Mover::kernel);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
-  EXPECT_LT(took.count(), 10);
+  EXPECT_LT(std::clock() - begun, 10 * CLOCKS_PER_SEC);
 }
 
 TEST(Machine, AGpuThatIsNotThereIsTold) {
