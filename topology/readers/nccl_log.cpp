@@ -13,13 +13,6 @@ namespace {
 constexpr int most_ranks = 1 << 20;
 constexpr std::size_t most_kept = 10'000;  ///< rings, masks, warnings: more tell nothing new
 
-/// What stands behind a phrase.
-std::optional<std::string_view> behind(std::string_view line, std::string_view phrase) {
-  const auto at = line.find(phrase);
-  if (at == std::string_view::npos) return std::nullopt;
-  return trim(line.substr(at + phrase.size()));
-}
-
 std::optional<int> rank_in(std::string_view text) {
   const auto number = parse_int(text, 0, most_ranks);
   return number ? std::optional(static_cast<int>(*number)) : std::nullopt;
