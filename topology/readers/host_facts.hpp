@@ -22,6 +22,10 @@ enum class HostFactKind {
   iommu,             ///< "domain" -> "translated", "passthrough"; "state" -> "on", "off"
   driver,            ///< "version" -> "535.54.03"
   hypervisor,        ///< "flag" -> what says so
+  complaint,         ///< an error that names its cause: "mapping" (of a peer's memory), "link"
+                     ///< (AER), "xid"
+  process,           ///< of nvidia-smi's table: GPU's number -> "PID MEMORY_MIB NAME"
+  power,             ///< of a PCIe link: "aspm" -> what is on
 };
 
 struct HostFact {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 /// What the kernel was started with, and what it and the driver say of themselves.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <span>
 
 #include "ringside/base/text.hpp"
 #include "ringside/topology/readers/host_facts.hpp"
@@ -30,6 +33,30 @@ std::string_view parameters_in(const Text& text, std::size_t at) {
 void add(std::vector<HostFact>& facts, HostFactKind kind, std::string_view key,
          std::string_view value, int line) {
   facts.push_back({kind, std::string(key), std::string(value), line});
+}
+
+/// Errors that say what is wrong.
+void read_complaint(std::string_view line, int number, std::vector<HostFact>& facts) {
+  if (line.find("mapping of buffer object failed") != std::string_view::npos)
+    add(facts, HostFactKind::complaint, "mapping", trim(line), number);
+  if (line.find("AER: ") != std::string_view::npos && line.find("rror") != std::string_view::npos)
+    add(facts, HostFactKind::complaint, "link", trim(line), number);
+  if (const auto xid = behind(line, "NVRM: Xid "))
+    add(facts, HostFactKind::complaint, "xid", *xid, number);
+}
+
+/// "|    0   N/A  N/A    4242    C   /usr/bin/python   1234MiB |" of nvidia-smi's table.
+void read_process(std::string_view line, int number, std::vector<HostFact>& facts) {
+  if (!line.starts_with('|') || line.find("MiB |") == std::string_view::npos) return;
+  const auto words = split_blanks(line);
+  const auto type = std::ranges::find_if(
+      words, [](std::string_view word) { return word == "C" || word == "C+G" || word == "G"; });
+  if (type == words.end() || type - words.begin() < 3 || words.end() - type < 4) return;
+  const auto memory = words[words.size() - 2];
+  if (!parse_int(words[1], 0, 1023) || !parse_int(*(type - 1), 1, 1 << 30)) return;
+  add(facts, HostFactKind::process, words[1],
+      fmt::format("{} {} {}", *(type - 1), memory.substr(0, memory.find('M')), *(type + 1)),
+      number);
 }
 
 /// "dmar0  dmar1", "ivhd0": names of units below /sys/class/iommu.
@@ -63,6 +90,11 @@ void read_kernel_messages(const Text& text, std::size_t at, std::vector<HostFact
     add(facts, HostFactKind::iommu, "state", "on", number);
   if (const auto hypervisor = behind(line, "Hypervisor detected: "))
     add(facts, HostFactKind::hypervisor, "flag", *hypervisor, number);
+  if (const auto power = behind(line, "LnkCtl:"); power && power->starts_with("ASPM "))
+    add(facts, HostFactKind::power, "aspm", power->substr(5, power->find_first_of(";,") - 5),
+        number);
+  read_complaint(line, number, facts);
+  read_process(line, number, facts);
   if (const auto driver = behind(line, "Driver Version")) {
     const auto words = split_blanks(*driver);
     for (const auto word : std::span(words).first(std::min<std::size_t>(words.size(), 2)))
