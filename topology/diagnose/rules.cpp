@@ -6,6 +6,24 @@ namespace ringside {
 const std::vector<Rule>& rules() {
   static const std::vector<Rule> all = {
       acs_redirect_rule(),
+      peer_hang_rule(),
+      wrong_data_rule(),
+      iommu_rule(),
+      no_peer_access_rule(),
+      false_peer_access_rule(),
+      small_bar1_rule(),
+      virtual_machine_rule(),
+      slow_peer_access_rule(),
+      unused_peer_access_rule(),
+      group_collapse_rule(),
+      slow_staging_rule(),
+      shared_uplink_staging_rule(),
+      host_memory_limit_rule(),
+      nodes_per_socket_rule(),
+      wrong_node_rule(),
+      lone_gpu_rule(),
+      sockets_inside_host_rule(),
+      small_shared_memory_rule(),
   };
   return all;
 }
