@@ -44,8 +44,8 @@ struct Mend {
   std::vector<std::string> as_is = {};
   /// What mends it: {"slot:GPU3=x16"}. Empty where leaving out `as_is` is the cure.
   std::vector<std::string> mended = {};
-  /// The order of GPUs in which rings ought to go; empty: in the order of their numbers.
-  std::vector<int> ring_order = {};
+  /// The orders of GPUs in which rings go and in which they ought to; empty: that of their numbers.
+  std::vector<int> ring_as_is = {}, ring_order = {};
   /// The cure is another algorithm: the best that the twin finds.
   bool other_algorithm = false;
 
