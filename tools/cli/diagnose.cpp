@@ -12,7 +12,7 @@
 #include "ringside/base/text.hpp"
 #include "ringside/tools/cli/commands.hpp"
 #include "ringside/tools/cli/diagnose_report.hpp"
-#include "ringside/topology/live/live.hpp"
+#include "ringside/topology/diagnose/live_evidence.hpp"
 
 namespace ringside::cli {
 namespace {
@@ -51,13 +51,7 @@ std::optional<TrainedModel> model_of(const Arguments& arguments) {
 }
 
 Evidence evidence_for(const Arguments& arguments) {
-  if (arguments.live && arguments.inputs.empty()) {
-    auto evidence = evidence_of(read_live());
-    evidence.live = true;
-    return evidence;
-  }
-  if (arguments.live)
-    throw Error(ErrorCode::bad_input, "--live is this machine: it takes no other inputs");
+  if (arguments.live) return live_evidence({}, arguments.inputs);
   if (arguments.inputs.empty())
     throw Error(ErrorCode::bad_input,
                 "name files, - for standard input, a preset, or --live (see ringside diagnose "
@@ -119,7 +113,8 @@ void add_diagnose_command(CLI::App& app, int& exit_code) {
   command->add_option("inputs", arguments->inputs, "Files, - for standard input, or a preset")
       ->type_name("FILE|PRESET");
   command->add_flag("--live", arguments->live,
-                    "This machine, from the kernel and the NVIDIA driver");
+                    "This machine, from the kernel and the NVIDIA driver; files\nare then what was "
+                    "measured on it");
   command
       ->add_option("--size", arguments->size,
                    "Bytes of the all-reduce that findings are priced for\n(default: 45M)")

@@ -24,6 +24,7 @@ const std::vector<Rule>& rules() {
       lone_gpu_rule(),
       sockets_inside_host_rule(),
       small_shared_memory_rule(),
+      ring_order_rule(),
   };
   return all;
 }

@@ -31,6 +31,9 @@ namespace ringside {
 [[nodiscard]] Rule sockets_inside_host_rule();
 [[nodiscard]] Rule small_shared_memory_rule();
 
+// D42: what no thread of the catalogue names.
+[[nodiscard]] Rule ring_order_rule();
+
 /// The line that says that the IOMMU translates addresses, its value in words; nothing where it
 /// does not or no input tells.
 [[nodiscard]] std::optional<StatedValue> translating_iommu(const Evidence& evidence);

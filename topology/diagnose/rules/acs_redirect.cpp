@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ringside/topology/diagnose/rules.hpp"
+#include "ringside/topology/diagnose/rules/shared.hpp"
 #include "ringside/topology/path.hpp"
 
 namespace ringside {
@@ -90,6 +91,43 @@ std::vector<Diagnosis> from_tree(const Topology& topology) {
                        {})};
 }
 
+/// Pairs below one switch copy no faster than pairs that go through the processor, and not near
+/// what their links can do: or twice as slow each way when both directions run.
+std::vector<Diagnosis> from_bandwidth(const Evidence& evidence) {
+  constexpr double no_faster = 1.02, far_below_wire = 0.7, one_uplink = 1.3;
+  if (evidence.has(Input::access_control)) return {};  // the bridges themselves were asked
+  const auto pairs = gpu_pairs(evidence);
+  const auto near = [](const GpuPair& pair) {
+    return !pair.fabric && pair.pcie.decided() && pair.status != "NS" && pair.status != "GNS" &&
+           pair.status != "CNS" && pair.pcie.value == LinkClass::pix;
+  };
+  const auto far = [](const GpuPair& pair) {
+    return !pair.fabric && pair.pcie.decided() && pair.pcie.value > LinkClass::pxb;
+  };
+  const auto first = std::ranges::find_if(pairs, near);
+  if (first == pairs.end() || staging_of(evidence)) return {};
+  const auto inside = mean_measured(evidence, pairs, true, near);
+  const auto outside = mean_measured(evidence, pairs, true, far);
+  const auto wire = predicted_pair(evidence, *first, true);
+  if (!inside || !outside || !wire || *inside > no_faster * *outside) return {};
+  const auto both = evidence.measured.bandwidth({.from = first->first,
+                                                 .to = first->second,
+                                                 .traffic = MeasuredTraffic::both_ways,
+                                                 .peer_access = true});
+  const bool one_way_slow = *inside < far_below_wire * *wire;
+  const bool both_ways_slow = both && *both < one_uplink * *inside;
+  if (!one_way_slow && !both_ways_slow) return {};
+  auto found = diagnosis_of(
+      Certainty::likely,
+      fmt::format(
+          "with peer access, GPUs below one switch copy {} GB/s to each other, GPUs below "
+          "different ones {} GB/s (means, measured); inside the switch {} GB/s are predicted",
+          gb(*inside), gb(*outside), gb(*wire)),
+      {});
+  found.decided_by = {Input::access_control};
+  return {std::move(found)};
+}
+
 std::vector<Diagnosis> find(const Evidence& evidence) {
   const auto joined = any_pair_joined_by_switch(evidence.topology());
   for (const auto& links : evidence.all<LspciLinks>()) {
@@ -127,7 +165,7 @@ std::vector<Diagnosis> find(const Evidence& evidence) {
     found.decided_by = {Input::topology_matrix, Input::access_control, Input::pair_bandwidth};
     return {std::move(found)};
   }
-  return {};
+  return from_bandwidth(evidence);
 }
 
 }  // namespace
