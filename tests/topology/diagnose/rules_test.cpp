@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "ringside/base/file.hpp"
 #include "ringside/base/text.hpp"
+#include "ringside/tests/topology/diagnose/cases.hpp"
 #include "ringside/topology/diagnose/diagnose.hpp"
 
 namespace ringside::tests {
@@ -30,8 +30,7 @@ struct Case {
 
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
-  for (const auto& entry :
-       fs::directory_iterator(fs::path(RINGSIDE_TEST_DATA) / "diagnose/rules")) {
+  for (const auto& entry : fs::directory_iterator(data_folder() / "diagnose/rules")) {
     const auto name = entry.path().filename().string();
     const auto words = split(name, '-');
     if (words.size() < 3) throw std::runtime_error("a case is named RULE-VERDICT-WHAT: " + name);
@@ -41,17 +40,11 @@ std::vector<Case> all_cases() {
   return cases;
 }
 
-Evidence evidence_in(const fs::path& path) {
-  std::vector<fs::path> files = {path};
-  if (fs::is_directory(path)) {
-    files.clear();
-    for (const auto& entry : fs::directory_iterator(path)) files.push_back(entry.path());
-    std::ranges::sort(files);
-  }
-  std::vector<EvidenceText> texts;
-  for (const auto& file : files)
-    texts.push_back({file.filename().string(), read_file(file.string())});
-  return read_evidence(texts);
+/// Where a figure of a rate stands, it is said where it comes from.
+bool labels_its_numbers(const std::string& text) {
+  const bool has_figure = text.find("GB/s") != std::string::npos;
+  return !has_figure || text.find("measured") != std::string::npos ||
+         text.find("predicted") != std::string::npos;
 }
 
 class RuleCase : public testing::TestWithParam<Case> {};
@@ -70,6 +63,8 @@ TEST_P(RuleCase, FiresAsItsNameSays) {
   for (const auto& diagnosis : found) {
     EXPECT_FALSE(diagnosis.why.empty());
     EXPECT_FALSE(diagnosis.fix.empty());
+    EXPECT_TRUE(labels_its_numbers(diagnosis.why)) << diagnosis.why;
+    EXPECT_TRUE(labels_its_numbers(diagnosis.fix)) << diagnosis.fix;
     if (diagnosis.certainty != Certainty::certain) {
       EXPECT_FALSE(diagnosis.confirm.empty()) << "what is not certain needs a check";
     }

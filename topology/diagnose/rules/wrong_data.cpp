@@ -17,7 +17,10 @@ constexpr const char* fix =
 constexpr const char* confirm =
     "ringside bench --preflight compares the data of every path, with and without peer access";
 
-bool is_damage(const PairFault& fault) { return fault.kind != "hang" && fault.kind != "slow"; }
+/// Of the kinds of fault those in which data arrived other than they were sent.
+bool is_damage(const PairFault& fault) {
+  return fault.kind != "hang" && fault.kind != "error" && fault.kind != "unfinished";
+}
 
 /// What nccl-tests counts as wrong: a whole number above 0.
 std::optional<std::string> wrong_values(const CollectiveRows& table) {
