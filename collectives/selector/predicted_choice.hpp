@@ -79,8 +79,7 @@ class Predictor {
   /// this collective and as many ranks come first. Throws Error(unsupported) for barrier, which
   /// needs none; Error(invalid_argument) for a request that is not of as many ranks as there are
   /// GPUs.
-  [[nodiscard]] PredictedChoice choose(const Question& question,
-                                       const TuningTable* measured = nullptr,
+  [[nodiscard]] PredictedChoice choose(const Question& asked, const TuningTable* measured = nullptr,
                                        const ChoiceSetting& setting = {"cuda", 1});
 
   /// The simulated time of one spec, in seconds.
