@@ -56,11 +56,11 @@ TEST(Train, PrintsWhatItDoesEveryEpochAndWhatCameOut) {
   const auto result = train({"--ranks", "2", "--algorithm", "ring"});
   EXPECT_EQ(result.exit_code, 0) << result.error;
   EXPECT_EQ(result.error, "");
-  for (const std::string_view part : {"# mlp of width 8: 6,370 parameters in float32; synthetic "
-                                      "images, 300 images and 50 to test",
-                                      "# distributed on 2 ranks; all_reduce by ring", "# measured",
-                                      "# best test accuracy of the last 2 epochs",
-                                      "# parameters on all ranks: SHA-256", "# rank 0 works"})
+  for (const std::string_view part :
+       {"# mlp of width 8: 6,370 parameters in float32; synthetic",
+        "images, 300 images and 50 to test", "# distributed on 2 ranks; all_reduce by ring",
+        "# measured", "# best test accuracy of the last 2 epochs",
+        "# parameters on all ranks: SHA-256", "# rank 0 works"})
     expect_part(result.output, part);
   const auto lines = lines_of(result.output);
   EXPECT_EQ(std::count_if(lines.begin(), lines.end(),

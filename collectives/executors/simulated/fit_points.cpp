@@ -76,13 +76,13 @@ class PointMaker {
                   .bytes = static_cast<double>(row.size)};
     for (int i = 0; i < ranks; ++i) call.gpus.push_back(i);
     const double measured = call.bytes / (timing->time_us * micro) / giga;
-    result_.points.push_back(
-        {.what = fmt::format("{} of {} on {}, {}", to_string(collective), format_size(row.size),
-                             ranks, to_string(call.way)),
-         .measured = measured,
-         .transfers = {},
-         .peer_access = true,
-         .call = std::move(call)});
+    auto what = fmt::format("{} of {} on {}, {}", to_string(collective), format_size(row.size),
+                            ranks, to_string(call.way));
+    result_.points.push_back({.what = std::move(what),
+                              .measured = measured,
+                              .transfers = {},
+                              .peer_access = true,
+                              .call = std::move(call)});
   }
 
   static bool is_known(Collective collective) {
