@@ -89,6 +89,9 @@ inline constexpr auto option_table = std::to_array<OptionDefinition>({
     {"tuning", OptionType::text, "",
      "file of measured choices that algorithm auto looks up, made by ringside bench --tune; empty: "
      "the table that comes with the library"},
+    {"topology", OptionType::text, "",
+     "machine that algorithm auto plans for on GPUs where no measured choice decides: live, a "
+     "preset or a file (see ringside topo); empty: none"},
     {"cuda_p2p", OptionType::choice, "auto",
      "what GPUs do with each other's memory; auto: what they were found to do right, copy: copies "
      "alone, none: everything through host memory",
@@ -107,6 +110,9 @@ inline constexpr auto option_table = std::to_array<OptionDefinition>({
      1e9},
     {"nccl_library", OptionType::text, "libnccl.so.2",
      "NVIDIA's library, opened when it is asked for: a path, or a name that the loader looks up"},
+    {"torch_engine", OptionType::text, "",
+     "shared object by which ringside train computes with libtorch; empty: libringside_torch.so "
+     "beside the program or in the library folder"},
     {"progress", OptionType::choice, "auto",
      "progress line of long work on standard error; auto: on a terminal only", "auto|always|never"},
 });

@@ -78,6 +78,12 @@ class Communicator::Implementation {
                                      const CallOptions& options) const {
     return choice_for(request, bytes, options).spec;
   }
+  /// What a plan does on the machine that the ranks are on, in words; nothing where that is not
+  /// known.
+  [[nodiscard]] virtual std::string on_machine(const Request& /*request*/, std::size_t /*bytes*/,
+                                               const std::string& /*spec*/) const {
+    return {};
+  }
   virtual void abort(const std::string& why) = 0;
 
   /// Messages go on side by side, those of a pair of ranks and a direction in the order in which

@@ -143,7 +143,10 @@ CallQueue::State CallQueue::take_front() {
 }
 
 void CallQueue::run(const State& call) {
-  finish(call, exception_of([&] { implementation_.run(call->call()); }));
+  const Stopwatch watch;
+  auto error = exception_of([&] { implementation_.run(call->call()); });
+  call->set_running_time(watch.elapsed());
+  finish(call, std::move(error));
 }
 
 void CallQueue::finish(const State& call, std::exception_ptr error) {

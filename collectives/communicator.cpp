@@ -110,7 +110,9 @@ std::string Communicator::explain(Collective collective, std::size_t bytes, bool
                                   const CallOptions& options) const {
   const Request request{collective, size(), 0, in_place};
   const Choice choice = state_->implementation->choice_for(request, bytes, options);
-  return choice_text(choice, make_plan(choice.spec, request), bytes);
+  const std::string on_machine = state_->implementation->on_machine(request, bytes, choice.spec);
+  return choice_text(choice, make_plan(choice.spec, request), bytes) +
+         (on_machine.empty() ? "" : "\n" + on_machine);
 }
 
 void Communicator::finish() {

@@ -53,7 +53,8 @@ class Communicator : public Calls<Communicator, void> {
   [[nodiscard]] std::string algorithm_for(Collective collective, std::size_t bytes, bool in_place,
                                           const CallOptions& options = {}) const;
 
-  /// What such a call would run and why, and what that moves, in words: counts, no measurement.
+  /// What such a call would run and why, and what that moves, in words: counts, no measurement. On
+  /// GPUs with the option `topology` also what it does on that machine, simulated.
   /// Errors as of algorithm_for; Error(unsupported) with NCCL, which does not tell, and for
   /// barrier.
   [[nodiscard]] std::string explain(Collective collective, std::size_t bytes, bool in_place = false,

@@ -71,4 +71,8 @@ void Handle::wait() {
 
 bool Handle::done() const { return !state_ || state_->is_over(); }
 
+Seconds Handle::running_time() const {
+  return state_ && state_->is_over() ? state_->running_time() : Seconds{0};
+}
+
 }  // namespace ringside

@@ -4,6 +4,8 @@
 
 #include <memory>
 
+#include "ringside/base/clock.hpp"
+
 namespace ringside {
 
 /// An asynchronous call under way. May be waited for and destroyed on any thread, also after its
@@ -25,6 +27,10 @@ class Handle {
   void wait();
   /// Whether it is over, well or not.
   [[nodiscard]] bool done() const;
+  /// How long the call ran on its thread, waiting for other ranks included, once it is over; zero
+  /// before, and for messages, which run side by side. What of it the caller did not wait for was
+  /// hidden behind what it did meanwhile.
+  [[nodiscard]] Seconds running_time() const;
 
  private:
   std::shared_ptr<State> state_;

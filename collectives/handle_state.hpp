@@ -41,6 +41,11 @@ class Handle::State {
     return phase_.compare_exchange_strong(expected, dropped, std::memory_order_relaxed);
   }
 
+  /// How long it ran; to be said before it finishes.
+  void set_running_time(Seconds time) { running_time_ = time; }
+  /// Of a call that is over.
+  [[nodiscard]] Seconds running_time() const { return running_time_; }
+
   void finish(std::exception_ptr error) noexcept {
     error_ = std::move(error);
     phase_.store(over, std::memory_order_release);
@@ -60,6 +65,7 @@ class Handle::State {
   enum Phase : int { noted, dropped, under_way, over };
   std::atomic<int> phase_{under_way};
   std::exception_ptr error_;
+  Seconds running_time_{0};
   CallOptions options_;
   std::vector<std::size_t> blocks_;
   std::variant<Call, Message> what_;

@@ -7,9 +7,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 
 # Debian packages, by what needs them.
 packages_for() {
-  local build=(g++ cmake ninja-build libfmt-dev libpugixml-dev nlohmann-json3-dev libcli11-dev openmpi-bin libopenmpi-dev)
+  local build=(g++ cmake ninja-build libfmt-dev libpugixml-dev nlohmann-json3-dev libcli11-dev zlib1g-dev openmpi-bin libopenmpi-dev)
   # SimGrid: the flow engine is compared with it where it is installed.
-  local test=(libgtest-dev libbenchmark-dev libsimgrid-dev python3)
+  # libtorch (with a BLAS: the reference one would come in silently) computes the trainer's models.
+  local test=(libgtest-dev libbenchmark-dev libsimgrid-dev python3 libtorch-dev libopenblas0-pthread dataset-fashion-mnist)
   # MPICH and Gloo: the tests of those peers run where they are installed.
   local ci=(ccache clang-format clang-tidy git libmpich-dev mpich libgloo-dev)
   case $1 in

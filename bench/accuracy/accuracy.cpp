@@ -31,9 +31,11 @@ class Predictions {
       entries_.push_back(std::move(entry));
     }
     const auto priors = prior_values();
-    for (auto& entry : entries_)
+    for (auto& entry : entries_) {
+      const double before = simulate(entry, priors);
       for (std::size_t k = 0; k < priors.size(); ++k)
-        if (depends(entry, priors, k)) entry.depends_on.push_back(k);
+        if (depends(entry, priors, before, k)) entry.depends_on.push_back(k);
+    }
   }
 
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
@@ -91,10 +93,11 @@ class Predictions {
     }
   }
 
-  static bool depends(const Entry& entry, std::vector<double> values, std::size_t k) {
+  /// `before`: what is predicted with these values.
+  static bool depends(const Entry& entry, std::vector<double> values, double before,
+                      std::size_t k) {
     const auto& figure = published_figures()[k];
     if (!figure.model.empty() && figure.model != entry.machine.model.name) return false;
-    const double before = simulate(entry, values);
     const double prior = values[k];
     values[k] = std::min(prior * probe, figure.figure.most);
     if (simulate(entry, values) != before) return true;
@@ -206,9 +209,13 @@ ErrorSummary errors_of(const std::vector<PublishedRow>& rows, const Accuracy& ac
 
 std::string accuracy_text(const std::vector<PublishedRow>& rows, const Accuracy& accuracy) {
   std::string text =
-      fmt::format("{:>3} {:38} {:24} {:>4} {:14} {:>11} {:6} {:>8} {:>9} {:>7} {:>9} {:>7}\n",
-                  "row", "system", "machine of the twin", "gpus", "collective", "size", "ran",
-                  "measured", "simulated", "error", "left out", "error");
+      "Bus bandwidth of NCCL (of copies: the rate) in GB/s: measured, as published by the sources\n"
+      "named in published-busbw.tsv; simulated by the twin, once with the library's figures and "
+      "once\n"
+      "with the figures that all rows but those of the same machine give (left out).\n\n";
+  text += fmt::format("{:>3} {:38} {:24} {:>4} {:14} {:>11} {:6} {:>8} {:>9} {:>7} {:>9} {:>7}\n",
+                      "row", "system", "machine of the twin", "gpus", "collective", "size", "ran",
+                      "measured", "simulated", "error", "left out", "error");
   std::size_t next = 0;
   for (const auto& row : rows) {
     if (!row.excluded_because.empty()) continue;
@@ -233,7 +240,10 @@ std::string accuracy_text(const std::vector<PublishedRow>& rows, const Accuracy&
                         each.model.empty() ? "all" : each.model, each.figure.name,
                         accuracy.fitted[k], each.figure.prior, each.prior_source);
   }
-  text += "\nleft out\n";
+  text += "\nwhat the twin was told beyond the sources' words\n";
+  for (const auto& row : rows)
+    if (!row.remark.empty()) text += fmt::format("  {:>3} {}\n", row.row, row.remark);
+  text += "\nrows that do not count\n";
   for (const auto& row : rows)
     if (!row.excluded_because.empty())
       text += fmt::format("  {:>3} {:44} {:>8.2f}  {}\n", row.row, shortened(row.system, 44),

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/// What is fitted to published measurements, and what it was believed to be before.
 #include <array>
 
 #include "ringside/bench/accuracy/accuracy.hpp"

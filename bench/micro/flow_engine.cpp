@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "flow_engine_cases.hpp"
 #include "ringside/base/error.hpp"
+#include "ringside/bench/micro/flow_engine_cases.hpp"
 #include "ringside/topology/network/flow_engine.hpp"
 
 namespace ringside::micro {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "flow_engine_cases.hpp"
+#include "ringside/bench/micro/flow_engine_cases.hpp"
 
 namespace ringside::micro {
 namespace {

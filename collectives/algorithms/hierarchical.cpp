@@ -156,9 +156,8 @@ OpStream across(Group g, Shared h, Writer writer, int lane) {
   if (h->outer.ranks == 1) co_return;
   std::vector<OpStream> streams;
   for (const Run& run : h->runs)
-    streams.push_back(writer(g.among(run.owners)
-                                 .part(run.first, run.count, h->outer.chunks)
-                                 .on_fixed_lane(lane)));
+    streams.push_back(writer(
+        g.among(run.owners).part(run.first, run.count, h->outer.chunks).on_fixed_lane(lane)));
   for (bool any = true; any;) {
     any = false;
     for (OpStream& stream : streams)
@@ -219,13 +218,12 @@ Algorithm make(const Request& request, const Parameters& parameters) {
   const auto h = std::make_shared<const Hierarchy>(std::move(groups),
                                                    level_spec(parameters, "inner", "two_shot"),
                                                    level_spec(parameters, "outer", "ring"));
-  return {
-      .chunks = h->chunks(),
-      .lanes = 4,
-      .write = [h](Group g) { return everything(std::move(g), h); },
-      .halves = Halves{[h](int chunk) { return h->owner(chunk); },
-                       [h](Group g) { return collect(std::move(g), h); },
-                       [h](Group g) { return distribute(std::move(g), h); }}};
+  return {.chunks = h->chunks(),
+          .lanes = 4,
+          .write = [h](Group g) { return everything(std::move(g), h); },
+          .halves = Halves{[h](int chunk) { return h->owner(chunk); },
+                           [h](Group g) { return collect(std::move(g), h); },
+                           [h](Group g) { return distribute(std::move(g), h); }}};
 }
 
 }  // namespace

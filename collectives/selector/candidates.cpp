@@ -70,10 +70,16 @@ Spec in_order(const std::string& name, const Order& order) {
   return {name, {{"order", order_text(order)}}};
 }
 
+/// As the value of another spec's parameter.
+std::string nested(const Spec& spec) {
+  const std::string text = to_string(spec);
+  return text.find(',') == std::string::npos ? text : "(" + text + ")";
+}
+
 Spec hierarchical(const Groups& groups, const std::optional<Spec>& inner, const Spec& outer) {
   Spec spec{"hierarchical", {{"groups", groups_text(groups)}}};
-  if (inner) spec.parameters.emplace_back("inner", to_string(*inner));
-  spec.parameters.emplace_back("outer", to_string(outer));
+  if (inner) spec.parameters.emplace_back("inner", nested(*inner));
+  spec.parameters.emplace_back("outer", nested(outer));
   return spec;
 }
 
@@ -100,6 +106,16 @@ void list_equal_groups(const Order& left, std::size_t size, Groups& begun,
     list_equal_groups(rest, size, begun, found);
     begun.pop_back();
   } while (std::prev_permutation(chosen.begin(), chosen.end()));
+}
+
+/// 0 .. size - 1, size .. 2 size - 1, ...
+Groups consecutive(int size, int ranks) {
+  Groups groups;
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (rank % size == 0) groups.emplace_back();
+    groups.back().push_back(rank);
+  }
+  return groups;
 }
 
 std::vector<Groups> all_equal_groups(int ranks) {
@@ -209,6 +225,11 @@ class Lister {
         if (const auto inside = within(fitting[finer].groups, fitting[i].groups))
           list_three_levels(fitting[i].groups, *inside);
     }
+    // Where the machine has no such groups they may pay all the same; consecutive ones stand for
+    // all where ranks are alike.
+    if (any_order_)
+      for (int size = 2; size < ranks_; ++size)
+        if (ranks_ % size == 0) list_few(consecutive(size, ranks_), false);
     list_reordered();
     if (all_)
       for (const Groups& groups : all_equal_groups(ranks_)) list_few(groups, false);

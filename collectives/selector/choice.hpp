@@ -43,7 +43,7 @@ struct Choice {
 
 /// Why a spec cannot serve the request, in any placement that a choice is for (both, but for
 /// all_reduce); nothing if it can.
-[[nodiscard]] std::optional<std::string> refusal(const std::string& spec, const Request& request);
+[[nodiscard]] std::optional<std::string> refusal(const std::string& spec, const Request& asked);
 
 /// The table that comes with the library.
 [[nodiscard]] const TuningTable& default_tuning();

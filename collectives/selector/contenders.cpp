@@ -60,6 +60,7 @@ Contenders::Contenders(const Machine& machine, std::vector<int> gpus, const Requ
     : machine_(machine),
       gpus_(std::move(gpus)),
       request_(request),
+      is_staged_(access_of(machine, gpus_) != full_access(static_cast<int>(gpus_.size()))),
       candidates_(ringside::candidates(machine, gpus_, request, breadth)) {
   for (const Candidate& candidate : candidates_.listed) add(candidate);
 }
@@ -95,6 +96,10 @@ void Contenders::add(const Candidate& candidate) {
   add_sliced(spec, sliced_lanes);
   for (const int fewer : {2, 1})
     if (fewer < sliced_lanes) add_sliced(with(spec, "lanes", fewer), fewer);
+  // Where copies through the host were inserted, they overlap with others only in more lanes.
+  if (is_staged_)
+    for (const int more : {4, 8})
+      if (more > sliced_lanes) add_sliced(with(spec, "lanes", more), more);
 }
 
 /// Some specs are other words for the same plan, such as many for two ranks or two groups.

@@ -53,6 +53,7 @@ class Contenders {
   const Machine& machine_;
   std::vector<int> gpus_;
   Request request_;
+  bool is_staged_;  ///< some data go through the host
   Candidates candidates_;
   std::vector<Contender> all_;
   std::multimap<std::uint64_t, std::size_t> by_hash_;  // of the mapped plan

@@ -63,9 +63,9 @@ bool carry_alike(const LinkTraffic& a, const LinkTraffic& b) {
          alike(a.out.seconds, b.out.seconds) && alike(a.in.seconds, b.in.seconds);
 }
 
-/// "once", "twice", "3 times".
-std::string how_often(std::size_t count) {
-  return count == 1 ? "once" : count == 2 ? "twice" : fmt::format("{} times", count);
+/// "one pair", "2 pairs": of GPUs that send to each other.
+std::string pairs_of(std::size_t count) {
+  return count == 1 ? "one pair" : fmt::format("{} pairs", count);
 }
 
 /// What of the message goes one way: rings and trees have a form for it that people know.
@@ -92,7 +92,9 @@ std::string pair_names(const CallExplanation& facts,
                        const std::vector<std::pair<int, int>>& pairs) {
   std::vector<std::string> names;
   for (const auto& [from, to] : pairs)
-    names.push_back(fmt::format("{} -> {}", facts.gpu_names[at(from)], facts.gpu_names[at(to)]));
+    names.push_back(
+        from == to ? fmt::format("{} and host memory", facts.gpu_names[at(from)])
+                   : fmt::format("{} -> {}", facts.gpu_names[at(from)], facts.gpu_names[at(to)]));
   if (names.size() <= most_pairs) return list(names);
   const std::size_t more = names.size() - most_pairs;
   names.resize(most_pairs);
@@ -105,16 +107,17 @@ std::string crossing_text(const CallExplanation& facts, const LinkTraffic& link)
   for (const auto& [direction, from, to] :
        {std::tuple(&link.out, &link.near, &link.far), std::tuple(&link.in, &link.far, &link.near)})
     if (!direction->pairs.empty())
-      text += fmt::format("      {} -> {} is crossed {}: {}\n", *from, *to,
-                          how_often(direction->pairs.size()), pair_names(facts, direction->pairs));
+      text += fmt::format("      {} -> {} is crossed by {}: {}\n", *from, *to,
+                          pairs_of(direction->pairs.size()), pair_names(facts, direction->pairs));
   return text;
 }
 
 std::string links_text(const CallExplanation& facts, const Explanation& plan) {
+  if (plan.links.empty()) return "  No data cross a link.\n";
   std::string text =
       fmt::format("  What the links carry, S being the message ({}), n the ranks ({}):\n",
                   bytes_text(message_of(facts)), facts.call.request.ranks);
-  const double longest = plan.links.empty() ? 0 : slower_way(plan.links.front());
+  const double longest = slower_way(plan.links.front());
   constexpr double worth_a_line = 0.1;
   std::vector<bool> told(plan.links.size());
   std::size_t lines = 0;
@@ -143,9 +146,18 @@ std::string links_text(const CallExplanation& facts, const Explanation& plan) {
 
 /// One GPU's link that has much more to carry than the others'.
 std::string uneven_text(const CallExplanation& facts, const Explanation& plan) {
+  std::map<std::string, double> out, in;
+  std::map<std::string, bool> is_gpu;
+  for (const auto& link : plan.links) {
+    if (link.of_gpu) is_gpu[link.near] = true;
+    out[link.near] += link.out.bytes;
+    in[link.near] += link.in.bytes;
+    out[link.far] += link.in.bytes;
+    in[link.far] += link.out.bytes;
+  }
+  // Both directions run at once: what counts is the one that has more to carry.
   std::map<std::string, double> by_gpu;
-  for (const auto& link : plan.links)
-    if (link.of_gpu) by_gpu[link.near] += link.out.bytes + link.in.bytes;
+  for (const auto& [name, told] : is_gpu) by_gpu[name] = std::max(out[name], in[name]);
   if (by_gpu.size() < 3) return {};
   double sum = 0;
   auto most = by_gpu.begin();
@@ -157,8 +169,8 @@ std::string uneven_text(const CallExplanation& facts, const Explanation& plan) {
   constexpr double much = 1.5;
   if (most->second < much * others) return {};
   return fmt::format(
-      "  The load is uneven: {}'s link carries {:.3g} times what each of the others does, on\n"
-      "  average, and they wait for it. Shared evenly, each would carry {}.\n",
+      "  The load is uneven: {} sends or receives {:.3g} times what each of the others does, on\n"
+      "  average, and they wait for it. Shared evenly, each would have {}.\n",
       most->first, most->second / others, times(facts, sum / static_cast<double>(by_gpu.size())));
 }
 
@@ -214,10 +226,9 @@ std::string plan_text(const CallExplanation& facts, const Explanation& plan) {
 
 std::string bounds_text(const CallExplanation& facts) {
   const RequestBounds& bounds = facts.bounds;
-  std::string text = fmt::format(
-      "No plan can beat {} on this machine (a bound):\n  {}{}.\n", duration(bounds.seconds),
-      bounds.bounds.front().reason,
-      bounds.bounds.front().ranks_reduce ? " (unless a switch reduces, as NVLink SHARP does)" : "");
+  if (bounds.seconds == 0) return fmt::format("No bound: {}.\n", bounds.bounds.front().reason);
+  std::string text = fmt::format("No plan can beat {} on this machine (a bound):\n  {}.\n",
+                                 duration(bounds.seconds), bounds.bounds.front().told());
   if (bounds.bounds.front().ranks_reduce)
     for (const Bound& bound : bounds.bounds)
       if (!bound.ranks_reduce)
@@ -280,7 +291,7 @@ std::string differences_text(const CallExplanation& facts, const std::vector<Dif
   for (const auto& each : all) {
     const auto side = [&](double bytes, std::size_t pairs) {
       return pairs == 0 ? "nothing"
-                        : fmt::format("{:.3g} S, crossed {}", bytes / message, how_often(pairs));
+                        : fmt::format("{:.3g} S, by {}", bytes / message, pairs_of(pairs));
     };
     const std::string what = fmt::format("{} with the faster, {} with the slower",
                                          side(each.faster_bytes, each.faster_pairs),
@@ -319,8 +330,8 @@ std::string main_difference(const Explanation& faster, const Explanation& slower
                                  most->slower_bytes / most->faster_bytes, most->name,
                                  most->shared ? ", which GPUs share" : "");
   if (most->slower_pairs != most->faster_pairs)
-    text += fmt::format(":\n  its data cross it {}, those of {} {}", how_often(most->slower_pairs),
-                        faster.spec, how_often(most->faster_pairs));
+    text += fmt::format(":\n  {} of GPUs that exchange data lie across it, with {} {}",
+                        pairs_of(most->slower_pairs), faster.spec, pairs_of(most->faster_pairs));
   return text + ".\n";
 }
 
@@ -411,7 +422,7 @@ std::string choice_text(const Choice& choice, const Plan& plan, std::uint64_t by
 
 std::string times_message(double times, int ranks) {
   const double n = ranks;
-  const std::string plain = fmt::format("{:.3g} S", times);
+  std::string plain = fmt::format("{:.3g} S", times);
   if (times == 0 || ranks < 3) return plain;
   if (alike(times, 2 * (n - 1) / n)) return fmt::format("2 (n - 1)/n S = {}", plain);
   if (alike(times, (n - 1) / n)) return fmt::format("(n - 1)/n S = {}", plain);

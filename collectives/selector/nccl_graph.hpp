@@ -40,7 +40,7 @@ struct NcclMachine {
 
 /// NCCL's figure for one direction of a link, GB/s; `compute_capability` times 10 counts for
 /// NVLink.
-[[nodiscard]] double nccl_link_bandwidth(const Topology& topology, LinkId link,
+[[nodiscard]] double nccl_link_bandwidth(const Topology& topology, LinkId id,
                                          int compute_capability);
 
 }  // namespace ringside

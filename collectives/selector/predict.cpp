@@ -25,9 +25,12 @@ class MappedPlan::Finder {
 
   int path_of(const Op& op, std::vector<Path>& paths) {
     key_ = {op.rank, static_cast<int>(op.sources.size())};
-    for (const auto locations : {op.sources, op.destinations})
+    for (const auto locations : {op.sources, op.destinations}) {
+      const auto first = static_cast<std::ptrdiff_t>(key_.size());
       for (const Location& location : locations)
         key_.push_back(location.rank * 2 + (at_host(location) ? 1 : 0));
+      std::sort(key_.begin() + first, key_.end());  // what is folded first takes no more time
+    }
     const auto [found, added] = known_.try_emplace(key_, static_cast<int>(paths.size()));
     if (added) paths.push_back(work_out(op));
     return found->second;
@@ -157,9 +160,11 @@ MappedPlan::MappedPlan(const Machine& machine, std::span<const int> gpus, const 
                     .count = op.count,
                     .first_cell = static_cast<std::uint32_t>(cell_list_.size())};
     const auto add = [&](std::span<const Location> locations) {
+      const auto first = static_cast<std::ptrdiff_t>(cell_list_.size());
       for (const Location& location : locations)
         for (int offset = 0; offset < op.count; ++offset)
           cell_list_.push_back(static_cast<std::uint32_t>(cells.at(location, offset)));
+      std::sort(cell_list_.begin() + first, cell_list_.end());
       return static_cast<std::uint32_t>(locations.size() * static_cast<std::size_t>(op.count));
     };
     mapped.sources = add(op.sources);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <set>
@@ -18,6 +19,15 @@
 
 namespace ringside {
 namespace {
+
+/// Times that differ by less are the same.
+constexpr double alike = 0.005;
+
+/// "1.28 times as long", "as long".
+std::string compared(double seconds, double chosen) {
+  const double ratio = seconds / chosen;
+  return std::abs(ratio - 1) < alike ? "as long" : fmt::format("{:.2f} times as long", ratio);
+}
 
 CallSize size_of_call(const Question& question) {
   const auto blocks = static_cast<std::size_t>(block_count(question.request));
@@ -191,7 +201,7 @@ void Predictor::State::add_others(PredictedChoice& choice, const Question& quest
       continue;
     }
     rejected.at_least = limit.seconds;
-    rejected.why = fmt::format("{:.2f} times as long; {}", *rejected.seconds / choice.seconds,
+    rejected.why = fmt::format("{}; {}", compared(*rejected.seconds, choice.seconds),
                                describe(machine, limit));
     choice.others.push_back(std::move(rejected));
   }
@@ -236,12 +246,19 @@ PredictedChoice Predictor::choose(const Question& asked, const TuningTable* meas
   choice.simulated = found.trials.size();
   state_->add_limit(choice, question);
   if (state_->settings.others) state_->add_others(choice, question, contenders, found);
-  choice.why = fmt::format("predicted to be the fastest of {} plans, {} of them simulated",
-                           choice.listed, choice.simulated);
+  const bool is_fastest =
+      std::none_of(found.trials.begin(), found.trials.end(), [&](const Trial& trial) {
+        return trial.complete && trial.seconds < choice.seconds * (1 - alike);
+      });
+  choice.why = fmt::format(
+      "predicted to be {} of {} plans, {} of them simulated",
+      is_fastest ? "the fastest"
+                 : fmt::format("as fast as the fastest within {:.0f} %, and the cheapest to issue,",
+                               100 * state_->settings.search.tie),
+      choice.listed, choice.simulated);
   if (!choice.others.empty() && choice.others.front().seconds)
-    choice.why +=
-        fmt::format("; the next algorithm, {}, takes {:.2f} times as long",
-                    choice.others.front().spec, *choice.others.front().seconds / choice.seconds);
+    choice.why += fmt::format("; the next algorithm, {}, takes {}", choice.others.front().spec,
+                              compared(*choice.others.front().seconds, choice.seconds));
   return choice;
 }
 

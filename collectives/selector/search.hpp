@@ -27,8 +27,8 @@ using Simulator = std::function<std::pair<double, bool>(const Contender&, int sl
                                                         std::optional<double> give_up_after)>;
 
 struct SearchSettings {
-  double tolerance = 0.02;  ///< what can be at most so much better than the best is left out
-  double tie = 0.02;        ///< what is at most so much slower than the best is as good
+  double tolerance = 0.005;  ///< what can be at most so much better than the best is left out
+  double tie = 0.02;         ///< what is at most so much slower than the best is as good
   /// A plan that took so many times its limit is taken to do so with other slices too, which
   /// leaves most of them out. Not so: only what cannot be better is left out.
   bool extrapolate = true;
@@ -42,7 +42,8 @@ struct SearchResult {
 };
 
 /// Among those that are as good as the best, the one that spends the least on issuing ops and
-/// waiting is taken: what that costs is known the least. Throws Error(unsupported) without
+/// waiting is taken: what that costs is known the least. Groups that are not the machine's have to
+/// be better than that. Throws Error(unsupported) without
 /// contenders.
 [[nodiscard]] SearchResult search(const Contenders& contenders, const CallSize& size,
                                   const Simulator& simulate, const SearchSettings& settings);

@@ -42,10 +42,11 @@ TEST(Explain, SaysWhyNaiveIsSlow) {
 }
 
 TEST(Explain, ComparesTwoOrdersOfARing) {
-  expect_says(output_of(on_two_switches(
-                  {"--algorithm", "ring:order=0-1-3-2", "--compare", "ring:order=0-2-1-3"})),
-              {"ring:order=0-2-1-3 takes ", " times as long as ring:order=0-1-3-2",
-               "its data cross it twice, those of ring:order=0-1-3-2 once"});
+  expect_says(
+      output_of(on_two_switches(
+          {"--algorithm", "ring:order=0-1-3-2", "--compare", "ring:order=0-2-1-3"})),
+      {"ring:order=0-2-1-3 takes ", " times as long as ring:order=0-1-3-2",
+       "2 pairs of GPUs that exchange data lie across it, with ring:order=0-1-3-2 one pair"});
 }
 
 TEST(Explain, OfAutoSaysWhatWasChosenAndWhyNotTheOthers) {

@@ -172,6 +172,16 @@ TEST(Simulate, PlanFilesAreProvenFirst) {
   EXPECT_EQ(simulate(wrong).exit_code, 2);
 }
 
+TEST(Simulate, HelpNamesEveryOptionAndEveryWhatIf) {
+  const auto help = simulate({"--help"}).output;
+  for (const char* part :
+       {"--topo",      "--live",     "--model",      "--set",   "--what-if",
+        "--algorithm", "--sizes",    "--collective", "--ranks", "--gpus",
+        "--root",      "--in-place", "--type",       "--links", "--critical-path",
+        "--timeline",  "--format",   "--plugin",     "p2p=off", "slot:GPU=xN"})
+    EXPECT_TRUE(contains(help, part)) << part;
+}
+
 TEST(Simulate, RefusesWhatItCannotDoInOneLine) {
   const std::vector<std::string> machine = {"--topo", "4gpu-pcie4-one-root"};
   struct Case {

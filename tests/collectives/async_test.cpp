@@ -72,6 +72,23 @@ std::vector<std::vector<float>> async_results(Communicator& comm, int calls) {
   return results;
 }
 
+TEST(Async, HandlesTellHowLongTheirCallsRan) {
+  std::latch rank_1_may_call(1);
+  World::threads(2).run([&](Communicator& comm) {
+    std::vector<float> data(10);
+    if (comm.rank() == 1) rank_1_may_call.wait();
+    Handle call = comm.async().all_reduce(data);
+    if (comm.rank() == 0) {
+      EXPECT_EQ(call.running_time(), Seconds{0}) << "it cannot be over";
+      rank_1_may_call.count_down();
+    }
+    call.wait();
+    EXPECT_GT(call.running_time(), Seconds{0});
+    EXPECT_LT(call.running_time(), Seconds(generous));
+  });
+  EXPECT_EQ(Handle().running_time(), Seconds{0});
+}
+
 TEST(Async, AHundredOutstandingCallsGiveTheBitsOfBlockingOnes) {
   World::threads(4).run([](Communicator& comm) {
     const auto expected = blocking_results(comm, 100);

@@ -53,6 +53,17 @@ TEST(Measurements, TheAnswerOfALinkListsWhoReachesWhom) {
   EXPECT_EQ(measured.latency({.from = 1, .to = 2, .peer_access = false}), 18.08);
 }
 
+TEST(Measurements, WherePeersAreReadTheRowReceives) {
+  const auto measured = measured_in(read_text(
+      "Unidirectional P2P=Disabled Bandwidth Matrix (GB/s)\n   D\\D     0      1\n"
+      "     0 500.00  10.00\n     1  20.00 500.00\n"
+      "Unidirectional P2P=Enabled Bandwidth (P2P Reads) Matrix (GB/s)\n   D\\D     0      1\n"
+      "     0 500.00  30.00\n     1  40.00 500.00\n",
+      "text"));
+  EXPECT_EQ(measured.bandwidth({.from = 0, .to = 1, .peer_access = false}), 20.00);
+  EXPECT_EQ(measured.bandwidth({.from = 0, .to = 1, .peer_access = true}), 40.00);
+}
+
 TEST(Measurements, NvbandwidthTellsDirectionsByItsArrows) {
   const auto measured = measured_in(read_files({"posted/018-nvbandwidth-json.txt"}));
   // "GPU(row) <- GPU(column)": the row's device receives.

@@ -32,6 +32,6 @@ struct ChosenCall {
 
 /// Throws for a spec from outside (a plan file, a plug-in's) that is refuted: what it would take
 /// says nothing. Error(bad_input) or Error(unsupported) where the spec cannot serve the request.
-void check_spec(const std::string& spec, const Request& request);
+void check_spec(const std::string& text, const Request& request);
 
 }  // namespace ringside::cli

@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <CLI/App.hpp>
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/text.hpp"
@@ -63,6 +66,11 @@ ChosenRow choose_one(const ChosenMachine& chosen, const ChosenCall& call, Predic
 
 void run(const Arguments& arguments) {
   const auto sizes = asked_sizes(arguments);
+  if (arguments.all && sizes.size() != 1)
+    throw Error(ErrorCode::bad_input, "--all goes with one size");
+  constexpr auto backends = std::to_array<std::string_view>({"cuda", "host", "mpi"});
+  if (std::find(backends.begin(), backends.end(), arguments.backend) == backends.end())
+    reject("--backend", "cuda, host or mpi", arguments.backend);
   const ChosenMachine chosen = chosen_machine(arguments.machine);
   const ChosenCall call = chosen_call(arguments.call, chosen.machine.gpus());
   if (call.request.ranks < 2)

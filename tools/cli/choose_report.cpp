@@ -59,7 +59,7 @@ std::string row_text(const ChoiceReport& report, const ChosenRow& row) {
   text += fmt::format("  limit           {}\n", limit_text(choice));
   if (choice.bound_seconds > 0)
     text += fmt::format("  no plan beats   {}: {}\n", time_text(choice.bound_seconds),
-                        choice.bound.reason);
+                        choice.bound.told());
   text += fmt::format("  why             {}\n", choice.why);
   text += others_text(report, choice);
   if (row.nccl)
@@ -110,8 +110,9 @@ Json row_json(const ChosenRow& row) {
                {"plans", choice.listed},
                {"plans_simulated", choice.simulated},
                {"others", others_json(choice)}};
+  if (row.bytes < least_certain_bytes) json["known_within_a_factor_of"] = uncertainty_of_times;
   if (choice.bound_seconds > 0)
-    json["bound"] = {{"us", choice.bound_seconds * us}, {"reason", choice.bound.reason}};
+    json["bound"] = {{"us", choice.bound_seconds * us}, {"reason", choice.bound.told()}};
   if (row.nccl) json["nccl"] = {{"pick", row.nccl->pick}, {"difference", row.nccl->difference}};
   return json;
 }
@@ -129,7 +130,8 @@ std::string choice_text(const ChoiceReport& report) {
 std::string choice_json(const ChoiceReport& report) {
   Json rows = Json::array();
   for (const auto& row : report.rows) rows.push_back(row_json(row));
-  return dump_json({{"machine", report.machine->name},
+  return dump_json({{"kind", "simulated"},
+                    {"machine", report.machine->name},
                     {"changes", report.machine->changes},
                     {"collective", to_string(report.request.collective)},
                     {"ranks", report.request.ranks},

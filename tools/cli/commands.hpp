@@ -24,6 +24,7 @@ void add_options_command(CLI::App& app, int& exit_code);
 void add_plan_command(CLI::App& app, int& exit_code);
 void add_simulate_command(CLI::App& app);
 void add_topo_command(CLI::App& app, int& exit_code);
+void add_train_command(CLI::App& app, int& exit_code);
 
 /// Writes to standard output. Throws Error(io) when it takes no more; main() knows a reader that
 /// left (`ringside ... | head`) from a disk that is full.

@@ -80,6 +80,9 @@ void add_commands(CLI::App& app, int& exit_code) {
   add_explain_command(app, exit_code);
   add_diagnose_command(app, exit_code);
   add_topo_command(app, exit_code);
+#ifdef RINGSIDE_WITH_TRAINER
+  add_train_command(app, exit_code);
+#endif
   add_options_command(app, exit_code);
 }
 

@@ -164,7 +164,7 @@ class Sweep {
     if (request.ranks < 2) return 0;
     if (!bound_) {
       bound_ = bounds_for(machine_, report_.gpus, request, 1);
-      report_.bound_reason = bound_->bounds.front().reason;
+      report_.bound_reason = bound_->bounds.front().told();
     }
     return bound_->seconds * bytes;
   }
@@ -228,6 +228,8 @@ void add_simulate_command(CLI::App& app) {
   add_fit_options(*command, arguments->fit);
   add_format_option(*command, arguments->format, {"text", "json", "csv"});
   command->callback([arguments] {
+    if (arguments->fit.files.empty() && !arguments->fit.model_file.empty())
+      throw Error(ErrorCode::bad_input, "--save-model goes with --fit: there is no other to save");
     if (arguments->fit.files.empty())
       run(*arguments);
     else

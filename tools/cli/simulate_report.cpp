@@ -136,10 +136,23 @@ std::string title(const SimulationReport& report) {
 }  // namespace
 
 std::string limit_of(const SimulatedRow& row, const Machine& machine) {
-  const auto parts = parts_of(row.shares, machine);
-  if (parts.empty() || row.seconds <= 0) return "-";
-  return fmt::format("{} ({:.0f} %)", parts.front().name,
-                     percent * parts.front().seconds / row.seconds);
+  if (row.seconds <= 0) return "-";
+  const PathShares& shares = row.shares;
+  double data = 0;
+  for (const auto& limited : shares.transfers) data += limited.seconds;
+  const auto part = [&](double seconds) {
+    return fmt::format("{:.0f} %", percent * seconds / row.seconds);
+  };
+  const auto issue = std::max({Part{"call", shares.call}, Part{"overheads", shares.overhead},
+                               Part{"latencies", shares.latency}},
+                              [](const Part& a, const Part& b) { return a.seconds < b.seconds; });
+  if (issue.seconds > data || shares.transfers.empty())
+    return fmt::format("{} ({})", issue.name, part(issue.seconds));
+  // Where the limit moves from link to link, as in a ring on equal ones, no single one is it.
+  const auto& first = shares.transfers.front();
+  const std::string& name = name_of(machine, first.resource);
+  if (first.seconds * 2 >= data) return fmt::format("{} ({})", name, part(first.seconds));
+  return fmt::format("data ({}), in turn on {} and others", part(data), name);
 }
 
 std::string report_text(const SimulationReport& report) {

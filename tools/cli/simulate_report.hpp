@@ -48,7 +48,7 @@ struct SimulationReport {
 /// A line per row, columns named in the first.
 [[nodiscard]] std::string report_csv(const SimulationReport& report);
 
-/// What a row's time is mostly spent on: "GPU3 - switch1 (93 %)", "overheads (60 %)".
+/// What a row's time is mostly spent on: "GPU3 -> switch1 (93 %)", "overheads (60 %)".
 [[nodiscard]] std::string limit_of(const SimulatedRow& row, const Machine& machine);
 
 }  // namespace ringside::cli

@@ -230,7 +230,7 @@ std::vector<Bound> bounds_of_any_plan(const CapacityGraph& graph, Demand demand,
   if (root < 0 || at(root) >= graph.compute.size())
     throw Error(ErrorCode::bad_input, fmt::format("no rank {} for a root", root));
   if (whole.places.size() < 2)
-    return {Bound{0, {}, {}, false, "all ranks stand on one vertex: nothing needs to move"}};
+    return {Bound{0, {}, {}, false, "all ranks are on one GPU: nothing needs to move"}};
   const Question question{graph, whole, demand, graph.compute[at(root)]};
   std::vector<Bound> bounds = {worst_cut(question)};
   if (demand == Demand::all_to_everyone_reduced)
@@ -239,6 +239,10 @@ std::vector<Bound> bounds_of_any_plan(const CapacityGraph& graph, Demand demand,
     return a.seconds_per_byte > b.seconds_per_byte;
   });
   return bounds;
+}
+
+std::string Bound::told() const {
+  return reason + (ranks_reduce ? " (unless a switch reduces, as NVLink SHARP does)" : "");
 }
 
 }  // namespace ringside

@@ -30,6 +30,9 @@ struct Bound {
   /// Void where a switch reduces (NVLink SHARP): the bound counts what enters the ranks.
   bool ranks_reduce = false;
   std::string reason;  ///< one line for people
+
+  /// The reason, and where the bound is void.
+  [[nodiscard]] std::string told() const;
 };
 
 /// Kinds of demand, as bounds see them; `message` is the bytes that seconds_per_byte is for.

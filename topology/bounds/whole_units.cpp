@@ -43,12 +43,25 @@ double greatest_unit(const std::vector<double>& values) {
   return values.front() * finest_part;
 }
 
+/// The unit in which all units of all arcs, times the ranks, stay below what cuts are compared in.
+double least_unit(const CapacityGraph& graph) {
+  constexpr double most_units = 0x1p60;
+  double sum = 0;
+  double infinite = 0;
+  for (const auto& arc : graph.arcs)
+    if (std::isfinite(arc.capacity))
+      sum += arc.capacity;
+    else
+      ++infinite;
+  return sum * (1 + infinite) * static_cast<double>(graph.compute.size()) / most_units;
+}
+
 }  // namespace
 
 WholeUnits whole_units(const CapacityGraph& graph) {
   const auto values = distinct_capacities(graph);
   WholeUnits whole;
-  whole.unit = values.empty() ? 1 : greatest_unit(values);
+  whole.unit = values.empty() ? 1 : std::max(greatest_unit(values), least_unit(graph));
   std::int64_t sum = 0;
   for (const auto& arc : graph.arcs) {
     const bool finite = std::isfinite(arc.capacity);

@@ -114,11 +114,20 @@ void correct_access(const PeerBandwidthTest& test, std::vector<PairMeasurement>&
     if (each.peer_access == true && none.contains({each.from, each.to})) each.peer_access = false;
 }
 
+/// With --p2p_read the row's device fetches from the column's; only some of the titles say so.
+bool rows_receive(const PeerBandwidthTest& test) {
+  return std::ranges::any_of(test.matrices, [](const PairMatrix& matrix) {
+    return matrix.title && has(*matrix.title, "(P2P Reads)");
+  });
+}
+
 Measurements measured_by(const PeerBandwidthTest& test) {
   Measurements measured;
   for (const auto& matrix : test.matrices)
-    if (const auto meaning = matrix.title ? meaning_of_peer_test(*matrix.title) : std::nullopt)
+    if (auto meaning = matrix.title ? meaning_of_peer_test(*matrix.title) : std::nullopt) {
+      meaning->rows_receive = rows_receive(test);
       add_matrix(matrix, *meaning, *matrix.title, measured.pairs);
+    }
   correct_access(test, measured.pairs);
   return measured;
 }

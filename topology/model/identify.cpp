@@ -53,12 +53,55 @@ std::string intel_processor(int model) {
   }
 }
 
-bool has_grace_gpu(const Topology& topology) {
-  return std::ranges::any_of(topology.gpus(), [&](NodeId gpu) {
-    const auto name = to_lower(topology.node(gpu).model.value_or(""));
-    return name.find("gb200") != std::string::npos || name.find("gb300") != std::string::npos ||
-           name.find("gh200") != std::string::npos;
-  });
+/// Four digits of a name, the last telling the generation: EPYC 7502, Xeon Gold 6248.
+std::string four_digits(std::string_view name) {
+  for (const auto word : split_blanks(name))
+    if (word.size() >= 4 && std::ranges::all_of(word.substr(0, 4), [](char c) {
+          return std::isdigit(static_cast<unsigned char>(c)) != 0;
+        }))
+      return std::string(word.substr(0, 4));
+  return "";
+}
+
+/// "AMD EPYC 7502 32-Core Processor", "Intel(R) Xeon(R) Gold 6248 CPU @ 2.50GHz": the makers' rules
+/// for naming.
+std::string processor_named(const std::string& name) {
+  const auto has = [&](std::string_view part) { return name.find(part) != std::string::npos; };
+  const std::string digits = four_digits(name);
+  if (has("EPYC") && digits.size() == 4) {
+    if (digits[0] == '9' || digits[0] == '8') return digits[3] == '5' ? "amd-zen5" : "amd-zen4";
+    if (digits[3] >= '1' && digits[3] <= '3') return std::string("amd-zen") + digits[3];
+  }
+  if (has("Threadripper") && digits.size() == 4) {
+    if (digits[0] == '9') return "amd-zen5";
+    if (digits[0] == '7') return "amd-zen4";
+    return digits[0] == '5' ? "amd-zen3" : digits[0] == '3' ? "amd-zen2" : "amd-zen1";
+  }
+  if (has("AMD")) return "amd";
+  if (has(" v4")) return "intel-broadwell";
+  if (has(" v3")) return "intel-haswell";
+  if (has("Xeon") && digits.size() == 4) {
+    if (digits[0] == '6' && has("P")) {  // Xeon 6 has a P behind its number
+      const auto at = name.find(digits) + digits.size();
+      if (at < name.size() && name[at] == 'P') return "intel-granite-rapids";
+    }
+    if (digits[1] == '1' || digits[1] == '2') return "intel-skylake";
+    if (digits[1] == '3') return "intel-icelake";
+    if (digits[1] == '4' || digits[1] == '5') return "intel-sapphire-rapids";
+  }
+  if (has("Intel")) return "intel";
+  if (has("POWER9")) return "power9";
+  return has("Neoverse-V2") || has("Grace") ? "grace" : "";
+}
+
+/// Whether a GPU below the node is one that is sold with its processor.
+bool has_grace_gpu(const Topology& topology, NodeId node) {
+  const auto name = to_lower(topology.node(node).model.value_or(""));
+  if (name.find("gb200") != std::string::npos || name.find("gb300") != std::string::npos ||
+      name.find("gh200") != std::string::npos)
+    return true;
+  return std::ranges::any_of(topology.children(node),
+                             [&](NodeId child) { return has_grace_gpu(topology, child); });
 }
 
 /// Small letters and digits only.
@@ -118,10 +161,17 @@ std::string processor_of(const Topology& topology, NodeId node) {
     return amd_processor(number(detail(root, "familyid")), number(detail(root, "modelid")));
   if (vendor == "GenuineIntel") return intel_processor(number(detail(root, "modelid")));
   if (vendor == "CentaurHauls" || vendor.find("Shanghai") != std::string::npos) return "zhaoxin";
+  if (auto named = processor_named(detail(root, "processor")); !named.empty()) return named;
   if (arch.starts_with("ppc")) return "power9";
-  if (has_grace_gpu(topology)) return "grace";
+  if (has_grace_gpu(topology, topology.root(node))) return "grace";
   if (arch.starts_with("arm") || arch.starts_with("aarch")) return "arm";
   return "";
+}
+
+bool leaves_package(const Topology& topology, const Link& link) {
+  if (link.kind != LinkKind::socket) return false;
+  const auto from = detail(topology.node(link.from), "package");
+  return from.empty() || from != detail(topology.node(link.to), "package");
 }
 
 const Figure* figure_of_processor(const LinkModel& model, const std::string& name,

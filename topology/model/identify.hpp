@@ -16,6 +16,10 @@ namespace ringside {
 /// any of the tree of that processor.
 [[nodiscard]] std::string processor_of(const Topology& topology, NodeId node);
 
+/// Whether a link between NUMA nodes goes from one processor to another, or is not known to stay in
+/// one (a processor may show its quarters as NUMA nodes).
+[[nodiscard]] bool leaves_package(const Topology& topology, const Link& link);
+
 /// The figure of a processor: `name.amd-zen2`, else `name.amd`, else `name`; nothing if none is.
 [[nodiscard]] const Figure* figure_of_processor(const LinkModel& model, const std::string& name,
                                                 const std::string& processor);
@@ -25,7 +29,7 @@ namespace ringside {
                                           const Node& gpu);
 
 /// At which PCIe generation a link runs: as it states, else what the GPUs below it can.
-[[nodiscard]] int pcie_generation_of(const Topology& topology, const LinkModel& model, LinkId link);
+[[nodiscard]] int pcie_generation_of(const Topology& topology, const LinkModel& model, LinkId id);
 
 /// "nvlink3", as figures of links of that generation begin; "nvlink-ga10x" for the slower ones of
 /// RTX 3090 and its relatives. By what the link states, else by the GPUs at its ends, else by their

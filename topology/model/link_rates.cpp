@@ -63,11 +63,12 @@ LinkRate fabric_rate(const Topology& topology, const LinkModel& model, const Lin
 
 double other_bandwidth(const Topology& topology, const LinkModel& model, LinkId id) {
   const Link& link = topology.link(id);
-  const auto processor = processor_of(topology, link.from);
   switch (link.kind) {
     case LinkKind::internal:
       return model.value("root.bandwidth");
     case LinkKind::socket: {
+      if (!leaves_package(topology, link)) return model.value("root.bandwidth");
+      const auto processor = processor_of(topology, link.from);
       const Figure* figure =
           processor.empty() ? nullptr : model.find("socket." + processor + ".bandwidth");
       return figure != nullptr ? figure->value : model.value("socket.bandwidth");

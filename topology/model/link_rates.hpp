@@ -17,11 +17,11 @@ struct LinkRate {
 
 /// A bandwidth that the topology states counts; then the model's figures. Throws Error(unsupported)
 /// where the model has none.
-[[nodiscard]] LinkRate link_rate(const Topology& topology, const LinkModel& model, LinkId link);
+[[nodiscard]] LinkRate link_rate(const Topology& topology, const LinkModel& model, LinkId id);
 
 /// What to state as the link's bandwidth so that its `best` becomes `gb_per_s`: what is stated of
 /// NVLink and of a network is a line rate, of which data reach a part.
 [[nodiscard]] double stated_bandwidth_for(const Topology& topology, const LinkModel& model,
-                                          LinkId link, double gb_per_s);
+                                          LinkId id, double gb_per_s);
 
 }  // namespace ringside

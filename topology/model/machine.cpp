@@ -74,6 +74,12 @@ bool Machine::peer_access(int gpu, int peer) const {
   return state_->ways.reaches(gpu, peer);
 }
 
+bool Machine::through_host(int gpu, int peer) const {
+  state_->check(gpu);
+  state_->check(peer);
+  return !state_->ways.peer_access(gpu, peer);
+}
+
 Mover Machine::mover() const {
   if (state_->settings.mover) return *state_->settings.mover;
   return state_->model.value("copies.by_engine") != 0 ? Mover::copy_engine : Mover::kernel;

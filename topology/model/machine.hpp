@@ -74,6 +74,8 @@ class Machine {
   /// Whether an op of `gpu` reaches into the memory of `peer`: directly, over the network (NICs
   /// do), or as the settings say through the host.
   [[nodiscard]] bool peer_access(int gpu, int peer) const;
+  /// Whether data between the two go through the host's memory.
+  [[nodiscard]] bool through_host(int gpu, int peer) const;
   /// Who moves a plain copy.
   [[nodiscard]] Mover mover() const;
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/// Which class of machines a topology is of.
 #include <algorithm>
 
 #include "ringside/topology/model/identify.hpp"

@@ -36,6 +36,12 @@ std::optional<Route> tree_route(const Topology& topology, NodeId from, NodeId to
   return up;
 }
 
+/// Across processors: at least a link more than what is above both.
+std::size_t links_between(const Topology& topology, NodeId a, NodeId b) {
+  if (const auto way = tree_route(topology, a, b)) return way->size();
+  return links_above(topology, a).size() + links_above(topology, b).size() + 1;
+}
+
 [[noreturn]] void fail_without_way(const Topology& topology, NodeId from, NodeId to) {
   throw Error(ErrorCode::bad_input, fmt::format("there is no way from {} to {}",
                                                 topology.node(from).name, topology.node(to).name));
@@ -99,8 +105,7 @@ void Routes::assign_nics_of(std::vector<NodeId> gpus, const std::vector<NodeId>&
     std::vector<NodeId> nearest;
     std::size_t least = 0;
     for (const NodeId nic : nics) {
-      const auto distance = inside_box(gpu, nic).size();
-      if (distance == 0) continue;
+      const auto distance = links_between(topology_, gpu, nic);
       if (nearest.empty() || distance < least) nearest.clear();
       if (nearest.empty() || distance == least) nearest.push_back(nic), least = distance;
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
+/// `--set`: figures and links by name.
 #include <fmt/format.h>
 
 #include <optional>
-#include <regex>
+#include <string_view>
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/text.hpp"
@@ -16,9 +17,14 @@ namespace {
 constexpr const char* given = "given on the command line";
 
 /// A width that the model may not have a figure of its own for.
-bool is_pcie_width(const std::string& name) {
-  static const std::regex form(R"(pcie[1-7]\.x(1|2|4|8|16|32)\.bandwidth)");
-  return std::regex_match(name, form);
+bool is_pcie_width(std::string_view name) {
+  constexpr std::string_view start = "pcie", middle = ".x", end = ".bandwidth";
+  if (!name.starts_with(start) || !name.ends_with(end)) return false;
+  name = name.substr(start.size(), name.size() - start.size() - end.size());
+  const auto at = name.find(middle);
+  if (at == std::string_view::npos) return false;
+  const auto width = parse_int(name.substr(at + middle.size()), 1, 32);
+  return parse_int(name.substr(0, at), 1, 7) && width && (*width & (*width - 1)) == 0;
 }
 
 [[noreturn]] void fail_unknown(const MachineDescription& machine, const std::string& name) {

@@ -318,7 +318,7 @@ double Ways::toll_of(const Route& route, bool writes) const {
   for (const LinkId id : route) {
     const Link& link = topology_.link(id);
     if (link.kind == LinkKind::network || link.kind == LinkKind::nvlink) return 1;
-    crosses_socket |= link.kind == LinkKind::socket;
+    crosses_socket |= leaves_package(topology_, link);
     if (link.kind == LinkKind::pcie) narrowest = std::min(narrowest, best(id) / giga);
     const Node& from = topology_.node(link.from);
     broadcom |= from.kind == NodeKind::pcie_switch && switch_vendor(from) == "broadcom";

@@ -25,11 +25,11 @@ class Ways {
   Ways(const Topology& topology, const LinkModel& model, const MachineSettings& settings);
 
   [[nodiscard]] const std::vector<Resource>& resources() const { return resources_; }
-  [[nodiscard]] bool peer_access(int gpu, int peer) const;
+  [[nodiscard]] bool peer_access(int from, int to) const;
   /// Directly or through the host within an op.
-  [[nodiscard]] bool reaches(int gpu, int peer) const;
-  [[nodiscard]] Way read(Place from, int gpu, Mover mover);
-  [[nodiscard]] Way write(int gpu, Place to, Mover mover);
+  [[nodiscard]] bool reaches(int from, int to) const;
+  [[nodiscard]] Way read(Place from, int to, Mover mover);
+  [[nodiscard]] Way write(int from, Place to, Mover mover);
   [[nodiscard]] const std::vector<NodeId>& gpus() const { return gpus_; }
   /// Bytes per second of a link at its best.
   [[nodiscard]] double best(LinkId link) const {
@@ -47,7 +47,7 @@ class Ways {
 
   ResourceId add(std::string name, double gb_per_s, std::vector<double> efficiency = {});
   void add_links();
-  void add_both_ways(LinkId up);
+  void add_both_ways(LinkId id);
   void add_memories();
   void add_collapse();
 

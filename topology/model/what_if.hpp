@@ -27,7 +27,7 @@ struct WhatIfWord {
 
 /// The machine with one of these changes. Throws Error(bad_input): one line that lists the words,
 /// or names the nearest device.
-[[nodiscard]] MachineDescription with_what_if(MachineDescription machine, std::string_view word);
+[[nodiscard]] MachineDescription with_what_if(MachineDescription machine, std::string_view text);
 
 /// The machine with a figure given: `NAME=NUMBER`, where NAME is one of the model's figures
 /// ("pcie4.x16.bandwidth", in its unit), a PCIe width that it has none of ("pcie4.x8.bandwidth"),

@@ -65,7 +65,7 @@ struct Moment {
   double time;
   std::int64_t order;
 
-  auto operator<=>(const Moment&) const = default;
+  auto operator<=>(const Moment&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// A flow whose delay is not over, or (without a path) what ends with it. One that nothing limits
@@ -104,7 +104,7 @@ struct Mark {
   double sum;
   std::int64_t order;  // of the flow
 
-  auto operator<=>(const Mark&) const = default;
+  auto operator<=>(const Mark&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// The paths that a resource limits.
@@ -113,6 +113,7 @@ struct Limited {
   double moved = 0;  // by a flow on them until `since`
   double since = 0;  // seconds
   IndexedHeap<Mark> paths;
+  bool stale = false;  // what is queued of its ends
 
   [[nodiscard]] double moved_at(double time) const { return moved + rate * (time - since); }
 };
@@ -140,7 +141,7 @@ void follow(bool is, double now, double& since, double& sum) {
 
 struct FlowEngine::State {
   std::vector<Resource> resources;
-  bool with_limits;
+  FlowAccounts accounts;
   PathTable table;
   Sharing sharing;
   LimitBook book;
@@ -156,16 +157,17 @@ struct FlowEngine::State {
   HeapPlaces path_places;        // in these
   IndexedHeap<Moment> ends;      // of each resource that limits paths: the next end there
   HeapPlaces end_places;
+  std::vector<ResourceId> stale;
 
   std::vector<Ended> ended;
   std::vector<Limit> limits;
   std::size_t asked = 0;  // where in `ended` the caller asked last
 
-  State(std::vector<Resource> given, bool wants_limits)
+  State(std::vector<Resource> given, FlowAccounts wanted)
       : resources(std::move(given)),
-        with_limits(wants_limits),
+        accounts(wanted),
         table(static_cast<int>(resources.size())),
-        sharing(resources),
+        sharing(resources, wanted.usage),
         records(resources.size()),
         limited(resources.size()) {}
 
@@ -173,8 +175,10 @@ struct FlowEngine::State {
   void bring_up(PathRun& path) const;
   void join(PathId id);
   void leave(PathId id);
+  void mark_stale(ResourceId id);
   void queue_end(ResourceId id);
   void share();
+  void take_records();
   void step();
   void end_arrivals(double horizon, double& latest);
   void end_flows(double horizon, double& latest);
@@ -195,7 +199,7 @@ void FlowEngine::State::begin(const Arrival& arrival) {
     path.moved = 0;
   else
     bring_up(path);
-  const int note = with_limits ? book.open(arrival.path, now) : -1;
+  const int note = accounts.limits ? book.open(arrival.path, now) : -1;
   path.flows.push_back(
       {path.moved + arrival.bytes, arrival.bytes, arrival.moment.order, arrival.token, note});
   std::push_heap(path.flows.begin(), path.flows.end(), std::greater<>());
@@ -215,6 +219,7 @@ void FlowEngine::State::join(PathId id) {
   path.joined = others.moved_at(now);
   const Flow& next = path.flows.front();
   others.paths.set(id, {path.joined + (next.mark - path.moved), next.order}, path_places);
+  mark_stale(path.limit);
 }
 
 void FlowEngine::State::leave(PathId id) {
@@ -222,7 +227,13 @@ void FlowEngine::State::leave(PathId id) {
   if (path.limit < 0) return;
   bring_up(path);
   limited[at(path.limit)].paths.erase(id, path_places);
+  mark_stale(path.limit);
   path.limit = -1;
+}
+
+/// Its next end will be another one.
+void FlowEngine::State::mark_stale(ResourceId id) {
+  if (!std::exchange(limited[at(id)].stale, true)) stale.push_back(id);
 }
 
 void FlowEngine::State::queue_end(ResourceId id) {
@@ -238,20 +249,31 @@ void FlowEngine::State::share() {
   changed = false;
   const std::span<const PathId> moving = sharing.settle();
   for (const PathId id : moving) leave(id);
-  for (const ResourceId id : sharing.touched()) {
+  for (const ResourceId id : sharing.moved()) {
     Limited& those = limited[at(id)];
     those.moved = those.moved_at(now);
     those.since = now;
     those.rate = sharing.level(id);
+    mark_stale(id);
+  }
+  for (const PathId id : moving) {
+    if (!paths[at(id)].flows.empty()) join(id);
+    if (accounts.limits) book.set_limit(id, sharing.bottleneck(id), now);
+  }
+  for (const ResourceId id : stale) {
+    limited[at(id)].stale = false;
+    queue_end(id);
+  }
+  stale.clear();
+  if (accounts.usage) take_records();
+}
+
+void FlowEngine::State::take_records() {
+  for (const ResourceId id : sharing.touched()) {
     ResourceRecord& record = records[at(id)];
     follow(sharing.flows(id) > 0, now, record.busy_since, record.busy);
     follow(sharing.full(id), now, record.saturated_since, record.saturated);
   }
-  for (const PathId id : moving) {
-    if (!paths[at(id)].flows.empty()) join(id);
-    if (with_limits) book.set_limit(id, sharing.bottleneck(id), now);
-  }
-  for (const ResourceId id : sharing.touched()) queue_end(id);
 }
 
 void FlowEngine::State::end_arrivals(double horizon, double& latest) {
@@ -293,7 +315,7 @@ void FlowEngine::State::end_flows(double horizon, double& latest) {
     queue_end(limit);
 
     const std::size_t first = limits.size();
-    if (with_limits) book.close(id, flow.note, time, limits);
+    if (accounts.limits) book.close(id, flow.note, time, limits);
     ended.push_back({flow.order, flow.token, first, limits.size() - first});
     sharing.change(id, -1);
     changed = true;
@@ -316,9 +338,9 @@ void FlowEngine::State::step() {
 
 // ---- the interface ----------------------------------------------------------------------------
 
-FlowEngine::FlowEngine(std::vector<Resource> resources, bool with_limits) {
+FlowEngine::FlowEngine(std::vector<Resource> resources, FlowAccounts accounts) {
   check(resources);
-  state_ = std::make_unique<State>(std::move(resources), with_limits);
+  state_ = std::make_unique<State>(std::move(resources), accounts);
 }
 
 FlowEngine::FlowEngine(FlowEngine&&) noexcept = default;
@@ -330,7 +352,7 @@ PathId FlowEngine::add_path(std::span<const Use> uses) {
   if (at(id) < state.paths.size()) return id;
   const std::span<const Use> kept = state.table.uses(id);
   state.sharing.add_path(kept);
-  if (state.with_limits) state.book.add_path(kept);
+  if (state.accounts.limits) state.book.add_path(kept);
   state.paths.emplace_back();
   return id;
 }
@@ -360,9 +382,9 @@ void FlowEngine::start_timer(double delay, Token token) {
   state.arrivals.push({{state.now + delay, state.begun++}, 0, token, -1});
 }
 
-bool FlowEngine::advance(std::vector<Token>& tokens) {
+bool FlowEngine::advance(std::vector<Token>& ended) {
   State& state = *state_;
-  tokens.clear();
+  ended.clear();
   state.ended.clear();
   state.limits.clear();
   state.asked = 0;
@@ -374,7 +396,7 @@ bool FlowEngine::advance(std::vector<Token>& tokens) {
   const auto begun_before = [](const Ended& a, const Ended& b) { return a.order < b.order; };
   if (!std::ranges::is_sorted(state.ended, begun_before))
     std::ranges::sort(state.ended, begun_before);
-  for (const Ended& one : state.ended) tokens.push_back(one.token);
+  for (const Ended& one : state.ended) ended.push_back(one.token);
   return true;
 }
 
@@ -391,6 +413,7 @@ std::span<const Limit> FlowEngine::limits(Token token) const {
 
 std::vector<ResourceUsage> FlowEngine::usage() const {
   const State& state = *state_;
+  if (!state.accounts.usage) return {};
   std::vector<ResourceUsage> usage(state.records.size());
   for (std::size_t i = 0; i < usage.size(); ++i) {
     const ResourceRecord& record = state.records[i];

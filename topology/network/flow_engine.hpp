@@ -58,13 +58,18 @@ struct Limit {
   bool operator==(const Limit&) const = default;
 };
 
+/// What is kept beside the times. Each costs time.
+struct FlowAccounts {
+  bool limits = false;  ///< per flow: which resource limited it, and for how long
+  bool usage = false;   ///< per resource: what it has done
+};
+
 class FlowEngine {
  public:
   using Token = std::int64_t;  ///< the caller's name for what it began
 
-  /// `with_limits`: keeps per flow which resource limited it and for how long. Throws
-  /// Error(invalid_argument) for a capacity that is not above zero or a curve that rises.
-  explicit FlowEngine(std::vector<Resource> resources, bool with_limits = false);
+  /// Throws Error(invalid_argument) for a capacity that is not above zero or a curve that rises.
+  explicit FlowEngine(std::vector<Resource> resources, FlowAccounts accounts = {});
   FlowEngine(FlowEngine&&) noexcept;
   ~FlowEngine();
 
@@ -84,9 +89,9 @@ class FlowEngine {
   /// under way.
   bool advance(std::vector<Token>& ended);
 
-  /// What limited a flow that the last advance() told of; empty without `with_limits`.
+  /// What limited a flow that the last advance() told of; empty without that account.
   [[nodiscard]] std::span<const Limit> limits(Token token) const;
-  /// By resource, up to now.
+  /// By resource, up to now; empty without that account.
   [[nodiscard]] std::vector<ResourceUsage> usage() const;
   [[nodiscard]] std::span<const Resource> resources() const;
 

@@ -34,6 +34,8 @@ class IndexedHeap {
 
   [[nodiscard]] bool empty() const { return nodes_.empty(); }
   [[nodiscard]] const Node& top() const { return nodes_.front(); }
+  /// The one that costs least to take out.
+  [[nodiscard]] const Node& last() const { return nodes_.back(); }
 
   /// Puts `id` in, or changes its key.
   void set(int id, const Key& key, HeapPlaces& places) {

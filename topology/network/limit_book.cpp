@@ -17,34 +17,34 @@ void LimitBook::bring_up(Path& path, double now) {
   path.since = now;
 }
 
-void LimitBook::set_limit(PathId id, ResourceId limit, double now) {
-  Path& path = paths_[static_cast<std::size_t>(id)];
-  bring_up(path, now);
-  const auto uses = std::span(resources_).subspan(path.first, path.count);
-  path.limit = static_cast<std::size_t>(std::ranges::find(uses, limit) - uses.begin());
+void LimitBook::set_limit(PathId path, ResourceId limit, double now) {
+  Path& limited = paths_[static_cast<std::size_t>(path)];
+  bring_up(limited, now);
+  const auto uses = std::span(resources_).subspan(limited.first, limited.count);
+  limited.limit = static_cast<std::size_t>(std::ranges::find(uses, limit) - uses.begin());
 }
 
-int LimitBook::open(PathId id, double now) {
-  Path& path = paths_[static_cast<std::size_t>(id)];
-  bring_up(path, now);
+int LimitBook::open(PathId path, double now) {
+  Path& limited = paths_[static_cast<std::size_t>(path)];
+  bring_up(limited, now);
   if (free_.empty()) {
     free_.push_back(static_cast<int>(notes_.size()));
     notes_.emplace_back();
   }
   const int note = free_.back();
   free_.pop_back();
-  const auto sums = std::span(sums_).subspan(path.first, path.count);
+  const auto sums = std::span(sums_).subspan(limited.first, limited.count);
   notes_[static_cast<std::size_t>(note)].assign(sums.begin(), sums.end());
   return note;
 }
 
-void LimitBook::close(PathId id, int note, double now, std::vector<Limit>& limits) {
-  Path& path = paths_[static_cast<std::size_t>(id)];
-  bring_up(path, now);
+void LimitBook::close(PathId path, int note, double now, std::vector<Limit>& limits) {
+  Path& limited = paths_[static_cast<std::size_t>(path)];
+  bring_up(limited, now);
   const std::vector<double>& before = notes_[static_cast<std::size_t>(note)];
-  for (std::size_t i = 0; i < path.count; ++i) {
-    const double seconds = sums_[path.first + i] - before[i];
-    if (seconds > 0) limits.push_back({resources_[path.first + i], seconds});
+  for (std::size_t i = 0; i < limited.count; ++i) {
+    const double seconds = sums_[limited.first + i] - before[i];
+    if (seconds > 0) limits.push_back({resources_[limited.first + i], seconds});
   }
   free_.push_back(note);
 }

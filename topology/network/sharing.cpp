@@ -10,11 +10,20 @@
 ///   longer full: they join the rising ones.
 /// A path that joins at some level had a rate at or above it. So no resource gets full below the
 /// level any more and one pass is enough.
+///
+/// Rounding must not undo this: two resources that are full at levels which differ by hardly more
+/// than what counts as the same would send their paths up in turn, for ever. So the level never
+/// falls, and what is fixed in a pass stays so:
+/// - push_down() raises paths with more than the highest level of the pass only. Those that this
+///   pass has fixed have no more than that.
+/// - A resource that has fixed paths in this pass counts as full, so relieve() raises none of them.
+/// A path is thus raised at most once in a pass. A visit to a resource raises paths, or ends its
+/// doubt, or fixes all paths that rise on it, and only raising paths brings doubt and rising paths
+/// back. So there are no more visits than doubts, paths and their uses together, and the pass ends.
 #include "ringside/topology/network/sharing.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 namespace ringside::network {
 namespace {
@@ -30,7 +39,8 @@ constexpr std::size_t small = 16;
 
 }  // namespace
 
-Sharing::Sharing(std::span<const Resource> resources) : given_(resources) {
+Sharing::Sharing(std::span<const Resource> resources, bool watches_all)
+    : given_(resources), watches_all_(watches_all) {
   resources_.resize(resources.size());
   for (std::size_t i = 0; i < resources.size(); ++i) resources_[i].capacity = resources[i].capacity;
 }
@@ -48,6 +58,9 @@ void Sharing::add_path(std::span<const Use> uses) {
   for (const Use& use : uses)
     if (!limited(use)) uses_.push_back({use.resource, -1, use.weight});
   path.unlimited = static_cast<unsigned short>(count() - path.limited);
+  path.watched = watches_all_ || std::ranges::any_of(uses, [this](const Use& use) {
+                   return !given_[at(use.resource)].efficiency.empty();
+                 });
   paths_.push_back(path);
 }
 
@@ -66,25 +79,29 @@ void Sharing::touch(ResourceId id, ResourceState& resource) {
   touched_.push_back(id);
 }
 
+void Sharing::move(ResourceId id, ResourceState& resource) {
+  if (!std::exchange(resource.moved, true)) moved_.push_back(id);
+}
+
 void Sharing::list(PathId id, Path& path) {
   if (!std::exchange(path.listed, true)) listed_.push_back(id);
 }
 
-void Sharing::change(PathId id, int count) {
+void Sharing::change(PathId path, int count) {
   if (std::exchange(settled_, false)) {
     for (const ResourceId touched : touched_) resources_[at(touched)].touched = false;
     touched_.clear();
   }
-  Path& path = paths_[at(id)];
-  path.flows += count;
-  for (const PathUse& use :
-       std::span(uses_).subspan(at(path.first), at(path.limited + path.unlimited))) {
-    const ResourceId used = use.resource;
-    ResourceState& resource = resources_[at(used)];
-    resource.flows += count;
-    touch(used, resource);
-  }
-  if (!std::exchange(path.changed, true)) changed_.push_back(id);
+  Path& changed = paths_[at(path)];
+  changed.flows += count;
+  if (changed.watched)
+    for (const PathUse& use :
+         std::span(uses_).subspan(at(changed.first), at(changed.limited + changed.unlimited))) {
+      ResourceState& resource = resources_[at(use.resource)];
+      resource.flows += count;
+      touch(use.resource, resource);
+    }
+  if (!std::exchange(changed.changed, true)) changed_.push_back(path);
 }
 
 // ---- loads ------------------------------------------------------------------------------------
@@ -108,44 +125,22 @@ void Sharing::count_edit(ResourceState& resource) {
   if (--resource.edits_left < 0) sum_up(resource);
 }
 
-/// Of a path that has become `rated`.
-void Sharing::add_load(const Path& path) {
-  for (const PathUse& use : uses(path)) {
-    ResourceState& resource = resources_[at(use.resource)];
-    resource.load += path.counted * use.weight * path.rate;
-    ++resource.rated;
-    count_edit(resource);
-  }
-  ++resources_[at(path.bottleneck)].limited;
-}
-
-/// Of a path that is `rated` and will not be.
-void Sharing::take_load(Path& path) {
-  for (const PathUse& use : uses(path)) take_load(path, use, resources_[at(use.resource)]);
-  --resources_[at(path.bottleneck)].limited;
-}
-
 void Sharing::take_load(const Path& path, const PathUse& use, ResourceState& resource) {
   resource.load = --resource.rated == 0 ? 0 : resource.load - path.counted * use.weight * path.rate;
   --resource.edits_left;
 }
 
-void Sharing::enter(PathId id, Path& path) {
-  for (int i = path.first; i < path.first + path.limited; ++i) {
-    PathUse& use = uses_[at(i)];
-    std::vector<Entry>& entries = resources_[at(use.resource)].entries;
-    use.place = static_cast<int>(entries.size());
-    entries.push_back({id, i});
-  }
+void Sharing::enter(PathId id, int number, ResourceState& resource) {
+  uses_[at(number)].place = static_cast<int>(resource.entries.size());
+  resource.entries.push_back({id, number});
 }
 
-void Sharing::leave(Path& path) {
-  for (const PathUse& use : uses(path)) {
-    std::vector<Entry>& entries = resources_[at(use.resource)].entries;
-    entries[at(use.place)] = entries.back();
-    uses_[at(entries[at(use.place)].use)].place = use.place;
-    entries.pop_back();
-  }
+void Sharing::leave(const PathUse& use, ResourceState& resource) {
+  const Entry last = resource.entries.back();
+  resource.entries.pop_back();
+  if (at(use.place) == resource.entries.size()) return;
+  resource.entries[at(use.place)] = last;
+  uses_[at(last.use)].place = use.place;
 }
 
 // ---- after a change ---------------------------------------------------------------------------
@@ -153,6 +148,8 @@ void Sharing::leave(Path& path) {
 std::span<const PathId> Sharing::settle() {
   for (const PathId id : listed_) paths_[at(id)].listed = false;
   listed_.clear();
+  for (const ResourceId id : moved_) resources_[at(id)].moved = false;
+  moved_.clear();
   settled_ = true;
 
   for (const ResourceId id : touched_) {
@@ -173,16 +170,7 @@ std::span<const PathId> Sharing::settle() {
       path.rate = path.flows > 0 ? infinite : 0;
       continue;
     }
-    const bool was_idle = path.state == State::idle;
-    if (path.state == State::rated) take_load(path);
-    path.counted = 0;
-    path.bottleneck = -1;
-    path.state = path.flows > 0 ? State::waiting : State::idle;
-    path.rate = 0;
-    if (path.flows == 0)
-      leave(path);
-    else if (was_idle)
-      enter(id, path);
+    if (path.state == State::rated) withdraw(path);
     if (path.flows > 0) waiting_.push_back(id);
   }
   changed_.clear();
@@ -191,6 +179,22 @@ std::span<const PathId> Sharing::settle() {
   std::erase_if(waiting_, [this](PathId id) { return place(id, paths_[at(id)]); });
   raise_all();
   return listed_;
+}
+
+/// A changed path loses its rate, and its place where it has no flows left.
+void Sharing::withdraw(Path& path) {
+  --resources_[at(path.bottleneck)].limited;
+  for (const PathUse& use : uses(path)) {
+    ResourceState& resource = resources_[at(use.resource)];
+    take_load(path, use, resource);
+    if (resource.limited > 0) touch(use.resource, resource);
+    if (path.flows == 0) leave(use, resource);
+  }
+  path.counted = 0;
+  path.rate = 0;
+  path.bottleneck = -1;
+  path.entered = path.flows > 0;
+  path.state = path.flows > 0 ? State::waiting : State::idle;
 }
 
 /// Gives a waiting path its rate where that changes nobody else's. False: left as it is.
@@ -216,7 +220,17 @@ bool Sharing::place(PathId id, Path& path) {
   path.counted = path.flows;
   path.state = State::rated;
   resource.level = rate;
-  add_load(path);
+  resource.limited = 1;
+  move(bottleneck, resource);
+  const bool entered = std::exchange(path.entered, true);
+  for (int i = path.first; i < path.first + path.limited; ++i) {
+    const PathUse& use = uses_[at(i)];
+    ResourceState& used = resources_[at(use.resource)];
+    used.load += path.flows * use.weight * rate;
+    ++used.rated;
+    if (!entered) enter(id, i, used);
+    count_edit(used);
+  }
   return true;
 }
 
@@ -241,8 +255,7 @@ void Sharing::queue(ResourceId id, ResourceState& resource) {
                             (!resource.doubtful || resource.level >= resource.queued);
   if (early_enough) return;
   resource.queued = key(resource);
-  queue_.emplace_back(resource.queued, id);
-  std::push_heap(queue_.begin(), queue_.end(), std::greater<>());
+  queue_.set(id, {resource.queued, id}, queue_places_);
 }
 
 /// A path that is waiting, or has a rate and cannot keep it, begins to rise.
@@ -250,12 +263,15 @@ void Sharing::raise(PathId id) {
   Path& path = paths_[at(id)];
   const bool rated = path.state == State::rated;
   if (rated) --resources_[at(path.bottleneck)].limited;
-  for (const PathUse& use : uses(path)) {
+  const bool entered = std::exchange(path.entered, true);
+  for (int i = path.first; i < path.first + path.limited; ++i) {
+    const PathUse& use = uses_[at(i)];
     ResourceState& resource = resources_[at(use.resource)];
+    if (!entered) enter(id, i, resource);
     if (rated) take_load(path, use, resource);
     resource.rising += path.flows * use.weight;
     ++resource.rising_paths;
-    touch(use.resource, resource);
+    if (watches_all_) touch(use.resource, resource);
     doubt(resource);
     queue(use.resource, resource);
   }
@@ -270,35 +286,42 @@ void Sharing::raise_all() {
   for (const PathId id : waiting_) raise(id);
   waiting_.clear();
 
+  ++pass_;
+  highest_ = 0;
   while (rising_paths_ > 0 || doubtful_ > 0) {
-    const auto [level, id] = queue_.front();
-    std::pop_heap(queue_.begin(), queue_.end(), std::greater<>());
-    queue_.pop_back();
+    const ResourceId id = queue_.top().id;
     ResourceState& resource = resources_[at(id)];
-    if (level != resource.queued) continue;  // queued again since
+    if (resource.rising_paths == 0) resource.rising = 0;
+    const double now = key(resource);
+    if (now > resource.queued && now < infinite) {  // its moment has moved on
+      resource.queued = now;
+      queue_.set(id, {now, id}, queue_places_);
+      continue;
+    }
     resource.queued = infinite;
-    visit(id);
+    queue_.erase(id, queue_places_);
+    if (now < infinite) visit(id, resource);
   }
-  for (const auto& [level, id] : queue_) resources_[at(id)].queued = infinite;
-  queue_.clear();
+  while (!queue_.empty()) {
+    resources_[at(queue_.last().id)].queued = infinite;
+    queue_.erase(queue_.last().id, queue_places_);
+  }
 }
 
-/// The level has come to a resource that stood first in the queue.
-void Sharing::visit(ResourceId id) {
-  ResourceState& resource = resources_[at(id)];
-  if (resource.rising_paths == 0) resource.rising = 0;
-  if (key(resource) == infinite) return;
-  // Its moment may have moved on.
-  if (!queue_.empty() && std::pair(key(resource), id) > queue_.front()) return queue(id, resource);
-
+/// The level has come to a resource.
+void Sharing::visit(ResourceId id, ResourceState& resource) {
   if (resource.entries.size() <= small) sum_up(resource);
   double level = infinite;
   if (resource.rising_paths > 0) level = (resource.capacity - resource.load) / resource.rising;
   if (resource.doubtful) {
-    const bool still_full = resource.rising_paths == 0
-                                ? resource.load >= resource.capacity * (1 - same)
-                                : level <= resource.level * (1 + same);
+    const bool still_full =
+        resource.fixed_in == pass_ ||
+        (resource.rising_paths == 0 ? resource.load >= resource.capacity * (1 - same)
+                                    : level <= resource.level * (1 + same));
     if (!still_full) return relieve(id, resource);
+  }
+  level = std::max(level, highest_);  // lower by rounding only
+  if (resource.doubtful) {
     // Paths that it limits, old and new, have the very same rate.
     if (resource.rising_paths == 0 || level >= resource.level * (1 - same)) level = resource.level;
   }
@@ -327,7 +350,7 @@ void Sharing::relieve(ResourceId id, ResourceState& resource) {
 /// Paths that have more than `level` begin to rise. False: there are none. Also finds those that
 /// rise already.
 bool Sharing::push_down(ResourceState& resource, double level) {
-  const double most = level * (1 + same);
+  const double most = std::max(level, highest_) * (1 + same);
   above_.clear();
   rising_.clear();
   for (const Entry& entry : resource.entries) {
@@ -349,6 +372,9 @@ void Sharing::fix(ResourceId id, ResourceState& resource, double level) {
   if (std::exchange(resource.doubtful, false)) --doubtful_;
   if (resource.rising_paths == 0) return;
   resource.level = level;
+  resource.fixed_in = pass_;
+  highest_ = std::max(highest_, level);
+  move(id, resource);
   for (const PathId rising : rising_) {
     Path& path = paths_[at(rising)];
     if (path.bottleneck != id) list(rising, path);

@@ -10,18 +10,21 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "ringside/topology/network/flow_engine.hpp"
+#include "ringside/topology/network/indexed_heap.hpp"
 
 namespace ringside::network {
 
 class Sharing {
  public:
-  explicit Sharing(std::span<const Resource> resources);
+  /// `watches_all`: touched() and flows() are wanted.
+  explicit Sharing(std::span<const Resource> resources, bool watches_all = true);
 
   /// Paths are numbered from 0. `uses`: every resource at most once.
   void add_path(std::span<const Use> uses);
@@ -48,7 +51,10 @@ class Sharing {
   [[nodiscard]] int flows(ResourceId resource) const { return resources_[at(resource)].flows; }
   /// Whether its capacity is used up. Then, and only then, it is a bottleneck of some flow.
   [[nodiscard]] bool full(ResourceId resource) const;
-  /// The resources of which flows, load or level have changed since the last but one settle().
+  /// The resources of which the last settle() has changed the level or the paths that they limit.
+  /// Those that limit no path any more need not be there.
+  [[nodiscard]] std::span<const ResourceId> moved() const { return moved_; }
+  /// The resources of which flows or load have changed since the last but one settle().
   [[nodiscard]] std::span<const ResourceId> touched() const { return touched_; }
 
  private:
@@ -73,6 +79,8 @@ class Sharing {
     int first = 0;                              // of its uses: those of limited resources, then
     unsigned short limited = 0, unlimited = 0;  // those of others
     State state = State::idle;
+    bool entered = false;  // is in the lists of its resources
+    bool watched = false;  // the flows of its resources are counted
     bool changed = false, listed = false;
   };
 
@@ -92,8 +100,9 @@ class Sharing {
     int rising_paths = 0;  // paths
     int limited = 0;       // paths of which it is the bottleneck
     int edits_left = 0;    // of the load before it is summed up again
-    bool touched = false;
-    bool doubtful = false;  // is a bottleneck, but may have ceased to be full
+    bool touched = false, moved = false;
+    bool doubtful = false;      // is a bottleneck, but may have ceased to be full
+    std::int64_t fixed_in = 0;  // the last pass in which paths have found it to be their bottleneck
     std::vector<Entry> entries;
   };
 
@@ -102,34 +111,38 @@ class Sharing {
   std::span<PathUse> uses(const Path& path);
   void touch(ResourceId id, ResourceState& resource);
   void list(PathId id, Path& path);
-  void enter(PathId id, Path& path);
-  void leave(Path& path);
-  void add_load(const Path& path);
-  void take_load(Path& path);
+  void move(ResourceId id, ResourceState& resource);
+  void enter(PathId id, int number, ResourceState& resource);
+  void leave(const PathUse& use, ResourceState& resource);
   static void take_load(const Path& path, const PathUse& use, ResourceState& resource);
   void count_edit(ResourceState& resource);
   void sum_up(ResourceState& resource);
+  void withdraw(Path& path);
   bool place(PathId id, Path& path);
   void doubt(ResourceState& resource);
   void raise(PathId id);
   void raise_all();
   [[nodiscard]] static double key(const ResourceState& resource);
   void queue(ResourceId id, ResourceState& resource);
-  void visit(ResourceId id);
+  void visit(ResourceId id, ResourceState& resource);
   void relieve(ResourceId id, ResourceState& resource);
   [[nodiscard]] bool push_down(ResourceState& resource, double level);
   void fix(ResourceId id, ResourceState& resource, double level);
 
   std::span<const Resource> given_;
+  bool watches_all_;
   std::vector<ResourceState> resources_;
   std::vector<Path> paths_;
   std::vector<PathUse> uses_;
   std::vector<PathId> changed_, listed_, waiting_;
-  std::vector<ResourceId> touched_;
+  std::vector<ResourceId> touched_, moved_;
   bool settled_ = true;
 
-  std::vector<std::pair<double, ResourceId>> queue_;  // a heap, smallest first
+  IndexedHeap<std::pair<double, ResourceId>> queue_;  // by level; never two alike
+  HeapPlaces queue_places_;
   int rising_paths_ = 0, doubtful_ = 0;
+  std::int64_t pass_ = 0;               // of raise_all()
+  double highest_ = 0;                  // level at which this pass has fixed paths
   std::vector<PathId> above_, rising_;  // of the resource that is looked at
 };
 

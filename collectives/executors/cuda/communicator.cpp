@@ -142,7 +142,7 @@ Choice CudaCommunicator::choice_for(const Request& request, std::size_t bytes,
   const std::string& spec = meeting_->asked_spec(options);
   if (spec != "auto") return {spec, "named by the caller or the option algorithm"};
   const host::Job& job = shared_->meeting()->job();
-  return choose(job.tuning(), {"cuda", job.cores()}, request, bytes);
+  return shared_->choice_for(job.tuning(), job.cores(), request, bytes);
 }
 
 Prepared CudaCommunicator::prepare(const Call& call) {

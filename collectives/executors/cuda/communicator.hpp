@@ -43,6 +43,10 @@ class CudaCommunicator final : public Communicator::Implementation {
   [[nodiscard]] int rank() const override { return meeting_->rank(); }
   [[nodiscard]] int size() const override { return meeting_->size(); }
   void run(const Call& call) override;
+  [[nodiscard]] std::string on_machine(const Request& request, std::size_t bytes,
+                                       const std::string& spec) const override {
+    return shared_->on_machine(request, bytes, spec);
+  }
   [[nodiscard]] Choice choice_for(const Request& request, std::size_t bytes,
                                   const CallOptions& options) const override;
   void abort(const std::string& why) override { meeting_->abort(why); }

@@ -158,7 +158,8 @@ Access probed_access(int from, int to) {
   return Access::none;
 }
 
-Devices::Devices(std::vector<int> device_of_rank) : device_of_rank_(std::move(device_of_rank)) {
+Devices::Devices(std::vector<int> device_of_rank)
+    : planned_(planned_machine()), device_of_rank_(std::move(device_of_rank)) {
   const int count = device_count();
   for (const int device : device_of_rank_)
     if (device < 0 || device >= count)

@@ -2,9 +2,11 @@
 /// The GPUs of a world's ranks, and what they can do with each other's memory.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "ringside/collectives/lower.hpp"
+#include "ringside/collectives/selector/planned_machine.hpp"
 
 namespace ringside::cuda {
 
@@ -16,7 +18,8 @@ class Devices {
   /// machines, an IOMMU). What a kernel cannot do but a copy can is `copy_only`; the rest goes
   /// through pinned host memory. Throws Error(unsupported) without a usable GPU,
   /// Error(invalid_argument) for a device that does not exist, Error(timeout) for access that
-  /// hangs, Error(device).
+  /// hangs, Error(device); what reading
+  /// the machine of the option `topology` throws.
   explicit Devices(std::vector<int> device_of_rank);
 
   [[nodiscard]] const std::vector<int>& of_ranks() const { return device_of_rank_; }
@@ -24,8 +27,11 @@ class Devices {
   /// Of some of the ranks, in this order.
   [[nodiscard]] AccessMatrix access_among(const std::vector<int>& ranks) const;
   [[nodiscard]] std::vector<int> devices_of(const std::vector<int>& ranks) const;
+  /// What the option `topology` named when this was made: the same for all ranks and parts.
+  [[nodiscard]] const std::shared_ptr<PlannedMachine>& planned() const { return planned_; }
 
  private:
+  std::shared_ptr<PlannedMachine> planned_;
   std::vector<int> device_of_rank_;
   AccessMatrix access_;  // by rank
 };

@@ -4,17 +4,41 @@
 #include <set>
 
 namespace ringside::cuda {
+namespace {
+
+std::vector<PciAddress> addresses_of(const std::vector<int>& devices) {
+  std::vector<PciAddress> addresses;
+  for (const int device : devices) {
+    constexpr int longest = 32;
+    std::array<char, longest> text{};
+    check(cudaDeviceGetPCIBusId(text.data(), longest, device), "cudaDeviceGetPCIBusId", device);
+    addresses.push_back(parse_pci_address(text.data()).value_or(PciAddress{}));
+  }
+  return addresses;
+}
+
+}  // namespace
 
 Shared::Shared(std::shared_ptr<host::Shared> meeting, std::shared_ptr<const Devices> devices)
     : meeting_(std::move(meeting)),
       devices_(std::move(devices)),
       device_of_rank_(devices_->devices_of(meeting_->members())),
       access_(devices_->access_among(meeting_->members())),
+      planned_(devices_->planned()),
       plans_(access_),
       issuer_(device_of_rank_),
       streams_(device_of_rank_.size()) {
   for (const int device : std::set(device_of_rank_.begin(), device_of_rank_.end()))
     probes_.push_back(Event::on(device));
+  if (planned_) planned_gpus_ = planned_->gpus_of(device_of_rank_, addresses_of(device_of_rank_));
+}
+
+Choice Shared::choice_for(const TuningTable& tuning, int cores, const Request& request,
+                          std::size_t bytes) const {
+  const ChoiceSetting setting{"cuda", cores};
+  if (!planned_) return choose(tuning, setting, request, bytes);
+  if (auto measured = choose_measured(tuning, setting, request, bytes)) return *std::move(measured);
+  return planned_->choose(planned_gpus_, request, bytes);
 }
 
 std::optional<Error> Shared::failed_device() const {

@@ -16,6 +16,8 @@
 #include "ringside/collectives/executors/cuda/issuer.hpp"
 #include "ringside/collectives/executors/host/shared.hpp"
 #include "ringside/collectives/plan_cache.hpp"
+#include "ringside/collectives/selector/choice.hpp"
+#include "ringside/collectives/selector/planned_machine.hpp"
 
 namespace ringside::cuda {
 
@@ -31,6 +33,14 @@ class Shared {
   }
   [[nodiscard]] const AccessMatrix& access() const { return access_; }
   [[nodiscard]] PlanCache& plans() { return plans_; }
+  /// What `auto` takes where nobody measured, for a backend of so many cores; `tuning` first.
+  [[nodiscard]] Choice choice_for(const TuningTable& tuning, int cores, const Request& request,
+                                  std::size_t bytes) const;
+  /// PlannedMachine::explain of the ranks' GPUs; nothing without a machine.
+  [[nodiscard]] std::string on_machine(const Request& request, std::size_t bytes,
+                                       const std::string& spec) const {
+    return planned_ ? planned_->explain(planned_gpus_, request, bytes, spec) : std::string();
+  }
   [[nodiscard]] Issuer& issuer() { return issuer_; }
 
   /// Rank 0 says that it has issued a call, or why it has not; of every call that it has entered.
@@ -59,6 +69,8 @@ class Shared {
   std::shared_ptr<const Devices> devices_;
   std::vector<int> device_of_rank_;
   AccessMatrix access_;
+  std::shared_ptr<PlannedMachine> planned_;  // null: none
+  std::vector<int> planned_gpus_;            // by rank
   PlanCache plans_;
   Issuer issuer_;
   std::vector<Event> probes_;  // one on every device, of nothing: only the device can fail them

@@ -7,6 +7,7 @@ namespace ringside::simulated {
 namespace {
 
 constexpr std::size_t first_table = 1024;
+constexpr std::size_t line = 4;  // entries in a cache line
 
 std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
@@ -24,7 +25,7 @@ Conflicts::Conflicts(const Request& request, const Shape& shape, int chunks)
       slices_(static_cast<std::uint64_t>(shape.slices)),
       depth_(static_cast<std::uint64_t>(shape.depth)),
       table_(first_table) {
-  for (std::size_t size = table_.size(); size > 1; size /= 2) ++shift_;
+  for (std::size_t size = table_.size() / line; size > 1; size /= 2) ++shift_;
   shift_ = 64 - shift_;
 }
 
@@ -33,21 +34,31 @@ void Conflicts::know_slots(const Location& location, std::span<const ScratchSlot
     cells_.add_slot(location.rank, slots[cells_.slots(location.rank)]);
 }
 
-std::uint64_t Conflicts::key(const Location& location, int offset, int slice) const {
+std::uint64_t Conflicts::key(const Location& location, int slice) const {
   const auto part = static_cast<std::uint64_t>(slice);
-  return cells_.at(location, offset) * slices_ +
+  return cells_.at(location) * slices_ +
          (location.buffer == Buffer::scratch ? part % depth_ : part);
 }
 
-std::size_t Conflicts::home(std::uint64_t key) const {
-  return (key * 0x9E3779B97F4A7C15U) >> shift_;  // Fibonacci hashing (Knuth 6.4)
+/// Where a key is or would be: at the first entry that has it or is free, line of the cache by line
+/// (Fibonacci hashing, Knuth 6.4). Neighbours in memory, which are mostly touched one after
+/// another, share a line, each with a place of its own.
+std::size_t Conflicts::position(std::uint64_t key) const {
+  const std::size_t mask = table_.size() - 1;
+  const std::size_t place = key % line;
+  std::size_t first = ((key / line * 0x9E3779B97F4A7C15U) >> shift_) * line;
+  while (true) {
+    for (std::size_t i = 0; i < line; ++i) {
+      const std::size_t at = first + (place + i) % line;
+      if (table_[at].cell == none || table_[at].key == key) return at;
+    }
+    first = (first + line) & mask;
+  }
 }
 
 int Conflicts::cell(std::uint64_t key) {
-  const std::size_t mask = table_.size() - 1;
-  std::size_t at = home(key);
-  for (; table_[at].cell != none; at = (at + 1) & mask)
-    if (table_[at].key == key) return table_[at].cell;
+  const std::size_t at = position(key);
+  if (table_[at].cell != none) return table_[at].cell;
   if (cells_in_use() * 2 >= table_.size()) {
     make_room();
     return cell(key);
@@ -60,7 +71,7 @@ int Conflicts::cell(std::uint64_t key) {
   return number;
 }
 
-/// Drops the cells without users; where most have some, the table becomes larger.
+/// Drops the cells without users; where many have some, the table becomes larger.
 void Conflicts::make_room() {
   std::vector<Entry> old = std::exchange(table_, {});
   std::size_t size = old.size();
@@ -75,22 +86,20 @@ void Conflicts::make_room() {
     --shift_;
   }
   table_.assign(size, {});
-  for (const Entry& entry : old) {
-    std::size_t at = home(entry.key);
-    while (table_[at].cell != none) at = (at + 1) & (size - 1);
-    table_[at] = entry;
-  }
+  for (const Entry& entry : old) table_[position(entry.key)] = entry;
 }
 
 void Conflicts::look_up(const Op& op, int slice) {
   touched_.clear();
   for (const auto locations : {op.sources, op.destinations})
-    for (const Location& location : locations)
-      for (int offset = 0; offset < op.count; ++offset) {
-        const int number = cell(key(location, offset, slice));
+    for (const Location& location : locations) {
+      std::uint64_t next = key(location, slice);
+      for (int i = 0; i < op.count; ++i, next += slices_) {
+        const int number = cell(next);
         ++pool_[index(number)].users;  // at once, so that making room for the next keeps it
         touched_.push_back(number);
       }
+    }
 }
 
 void Conflicts::find(const Op& op, std::vector<int>& before) const {

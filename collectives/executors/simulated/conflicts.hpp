@@ -59,13 +59,14 @@ class Conflicts {
   void look_up(const Op& op, int slice);
   void find(const Op& op, std::vector<int>& before) const;
   void note(int id, const Op& op);
-  /// The same memory has the same key: that of a slice of a cell; scratch holds `depth` of them.
-  [[nodiscard]] std::uint64_t key(const Location& location, int offset, int slice) const;
-  [[nodiscard]] std::size_t home(std::uint64_t key) const;
+  /// Of the first chunk; the others' follow `slices_` apart. The same memory has the same key: that
+  /// of a slice of a cell; scratch holds `depth` of them.
+  [[nodiscard]] std::uint64_t key(const Location& location, int slice) const;
+  [[nodiscard]] std::size_t position(std::uint64_t key) const;
   int cell(std::uint64_t key);
   void make_room();
-  int new_access(int id, int cell);
-  void list_reader(int access, Cell& cell);
+  int new_access(int id, int number);
+  void list_reader(int number, Cell& cell);
   void unlist_readers(Cell& cell);
   void unlist(Access& access, Cell& cell);
 

@@ -21,7 +21,7 @@ constexpr double probe = 1.1, least_effect = 1e-3;
 
 /// What may be fitted: how fast things are, not what they are called for.
 bool may_be_free(const Figure& figure) {
-  constexpr std::array<std::string_view, 13> beginnings = {"pcie1.",
+  constexpr std::array<std::string_view, 14> beginnings = {"pcie1.",
                                                            "pcie2.",
                                                            "pcie3.",
                                                            "pcie4.",
@@ -33,7 +33,8 @@ bool may_be_free(const Figure& figure) {
                                                            "socket.",
                                                            "nvlink",
                                                            "xgmi.",
-                                                           "network.efficiency"};
+                                                           "network.efficiency",
+                                                           "nccl."};
   if (figure.name == "staging.driver" || figure.name == "staging.driver.pcie3" ||
       figure.name == "dram.bandwidth")
     return true;

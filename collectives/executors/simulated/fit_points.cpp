@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/// What of measurements a fit is made to.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -74,10 +75,11 @@ class PointMaker {
                   .gpus = {},
                   .bytes = static_cast<double>(row.size)};
     for (int i = 0; i < ranks; ++i) call.gpus.push_back(i);
+    const double measured = call.bytes / (timing->time_us * micro) / giga;
     result_.points.push_back(
         {.what = fmt::format("{} of {} on {}, {}", to_string(collective), format_size(row.size),
                              ranks, to_string(call.way)),
-         .measured = call.bytes / (timing->time_us * micro) / giga,
+         .measured = measured,
          .transfers = {},
          .peer_access = true,
          .call = std::move(call)});

@@ -52,16 +52,52 @@ int boxes_of(const Machine& machine, const std::vector<int>& gpus) {
   return one_fabric ? 1 : static_cast<int>(boxes.size());
 }
 
+/// What a step costs inside a box: the slowest hop sets the pace.
+double step_inside(const Machine& machine, const std::vector<int>& gpus) {
+  const Topology& topology = machine.topology();
+  if (has_nvlink(topology)) return machine.model().value("nccl.step.nvlink");
+  const auto nodes = topology.gpus();
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    const int from = gpus[i], to = gpus[(i + 1) % gpus.size()];
+    const auto distance = link_class(topology, nodes[static_cast<std::size_t>(from)],
+                                     nodes[static_cast<std::size_t>(to)]);
+    if (distance.value == LinkClass::sys || machine.through_host(from, to))
+      return machine.model().value("nccl.step.far");
+  }
+  return machine.model().value("nccl.step.pcie");
+}
+
 /// NCCL's latency of so many steps round all ranks, of which it counts those between boxes apart
 /// (src/graph/tuning.cc: nsteps, nInterSteps).
 double steps_seconds(const Machine& machine, const NcclCall& call, int steps, int rounds) {
   const LinkModel& model = machine.model();
   const int boxes = boxes_of(machine, call.gpus);
   const int between = boxes > 1 ? std::min(steps, rounds * boxes) : 0;
-  const double inside =
-      model.value(has_nvlink(machine.topology()) ? "nccl.step.nvlink" : "nccl.step.pcie");
+  const double inside = step_inside(machine, call.gpus);
   return micro * (model.value("nccl.call") + (steps - between) * inside +
                   between * model.value("nccl.step.network"));
+}
+
+/// All hops of all rings at once, each with all that it carries: between boxes steps are not in
+/// step, and thousands of them would say the same.
+double hops_seconds(const Machine& machine, const NcclCall& call) {
+  const auto rings = nccl_rings(machine.topology(), call.gpus);
+  std::vector<Transfer> hops;
+  for (const auto& ring : rings)
+    for (std::size_t i = 0; i < ring.size(); ++i) {
+      const auto gpu = [&](std::size_t place) {
+        return call.gpus[static_cast<std::size_t>(ring[place % ring.size()])];
+      };
+      hops.push_back({.from = {.gpu = gpu(i)},
+                      .to = {.gpu = gpu(i + 1)},
+                      .reads = false,
+                      .mover = Mover::kernel});
+    }
+  const double ranks = static_cast<double>(call.gpus.size());
+  const double rounds = call.collective == Collective::all_reduce ? 2 : 1;
+  const double bytes =
+      call.bytes * rounds * (ranks - 1) / ranks / static_cast<double>(rings.size());
+  return std::ranges::max(transfer_seconds(machine, hops, bytes));
 }
 
 double ring_seconds(const Machine& machine, const NcclCall& call) {
@@ -69,6 +105,7 @@ double ring_seconds(const Machine& machine, const NcclCall& call) {
   const int ranks = static_cast<int>(call.gpus.size());
   const int rounds = call.collective == Collective::all_reduce ? 2 : 1;
   const double latency = steps_seconds(machine, call, rounds * (ranks - 1), rounds);
+  if (boxes_of(machine, call.gpus) > 1) return latency + hops_seconds(machine, call);
   const auto bytes = static_cast<std::size_t>(call.bytes);
   if (call.collective == Collective::all_reduce) {
     simulated.block_elements = {bytes};

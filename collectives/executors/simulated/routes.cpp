@@ -32,7 +32,7 @@ Route Routes::work_out() {
   const int gpu = gpus_[static_cast<std::size_t>(key_[0])];
   const auto sources = static_cast<std::size_t>(key_[1]);
   std::vector<Place> places;
-  for (std::size_t i = 2; i < key_.size(); ++i) places.push_back(place(key_[i]));
+  for (std::size_t i = 3; i < key_.size(); ++i) places.push_back(place(key_[i]));
   Route route;
   route.reached = std::all_of(places.begin(), places.end(),
                               [&](const Place& each) { return reaches(gpu, each); });

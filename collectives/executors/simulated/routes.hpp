@@ -30,15 +30,13 @@ class Routes {
   /// `slots`: of each rank. The reference stays valid.
   template <class SlotsOfRank>
   const Route& of(const Op& op, std::size_t stream, const SlotsOfRank& slots) {
-    // Ranks and where their memory is say it all, and a stream mostly does the same over again.
-    key_.clear();
-    key_.push_back(op.rank);
-    key_.push_back(static_cast<int>(op.sources.size()));
-    for (const auto locations : {op.sources, op.destinations})
-      for (const Location& location : locations)
-        key_.push_back(location.rank * 2 + (at_host(location, slots) ? 1 : 0));
+    // A stream mostly does the same over again.
     Last& last = last_[stream];
-    if (last.route == nullptr || last.key != key_) last = {key_, &find()};
+    if (last.route == nullptr || !each_part(op, slots, Matching{last.key})) {
+      key_.clear();
+      (void)each_part(op, slots, [&](int part) { return key_.push_back(part), true; });
+      last = {key_, &find()};
+    }
     return *last.route;
   }
 
@@ -50,6 +48,26 @@ class Routes {
     std::vector<int> key;
     const Route* route = nullptr;
   };
+
+  /// Compares with a key part by part.
+  struct Matching {
+    const std::vector<int>& key;
+    std::size_t next = 0;
+    bool operator()(int part) { return next < key.size() && key[next++] == part; }
+  };
+
+  /// Ranks and where their memory is say it all: visits them as numbers, as long as `visit` says
+  /// true, and says whether it always has. Keys of different lengths differ in their first parts.
+  template <class SlotsOfRank, class Visit>
+  static bool each_part(const Op& op, const SlotsOfRank& slots, Visit visit) {
+    if (!visit(op.rank) || !visit(static_cast<int>(op.sources.size())) ||
+        !visit(static_cast<int>(op.destinations.size())))
+      return false;
+    for (const auto locations : {op.sources, op.destinations})
+      for (const Location& location : locations)
+        if (!visit(location.rank * 2 + (at_host(location, slots) ? 1 : 0))) return false;
+    return true;
+  }
 
   template <class SlotsOfRank>
   static bool at_host(const Location& location, const SlotsOfRank& slots) {

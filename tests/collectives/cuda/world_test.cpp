@@ -379,6 +379,21 @@ TEST_F(CudaWorld, MessagesGoFromRankToRank) {
   });
 }
 
+TEST_F(CudaWorld, ExplainsACallOnTheMachineOfTheOptionTopology) {
+  const ScopedOption topology("topology", "4gpu-pcie4-two-switches");
+  const std::vector<int> devices = Control::present() ? std::vector{0, 1, 2} : three_ranks;
+  World::cuda(devices).run([&](Communicator& comm) {
+    if (comm.rank() != 0) return;
+    const std::string text = comm.explain(Collective::all_reduce, 45 << 20);
+    EXPECT_NE(text.find("Why: 4gpu-pcie4-two-switches"), std::string::npos) << text;
+    const char* const bound = Control::present() ? "No plan can beat" : "No bound";
+    EXPECT_NE(text.find(bound), std::string::npos) << text;
+    EXPECT_NE(comm.explain(Collective::broadcast, 0, false, {.algorithm = "linear"})
+                  .find("It moves nothing"),
+              std::string::npos);
+  });
+}
+
 TEST_F(CudaWorld, CallsThatGrowKeepNoMoreScratchThanTwiceTheLast) {
   if (!Control::present()) GTEST_SKIP() << "needs a small device";
   auto configuration = Control::environment();

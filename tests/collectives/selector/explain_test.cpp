@@ -14,6 +14,7 @@
 #include "ringside/base/error.hpp"
 #include "ringside/collectives/algorithm.hpp"
 #include "ringside/collectives/cost.hpp"
+#include "ringside/collectives/selector/planned_machine.hpp"
 #include "ringside/collectives/world.hpp"
 #include "ringside/topology/model/link_model.hpp"
 #include "ringside/topology/presets/presets.hpp"
@@ -65,7 +66,7 @@ TEST(Explain, OfNaiveSaysThatEverythingPassesOneLink) {
   EXPECT_EQ(link_of(plan, "GPU2").out.bytes, 1.0 * message);
   const std::string text = explanation_text(facts);
   EXPECT_TRUE(says(text, "GPU0's link: 270 MiB, 2 (n - 1) S = 6 S: 3 S out, 3 S in"));
-  EXPECT_TRUE(says(text, "The load is uneven: GPU0's link carries 3 times"));
+  EXPECT_TRUE(says(text, "The load is uneven: GPU0 sends or receives 3 times"));
   EXPECT_TRUE(says(text, "6 times the message must enter the 4 ranks"));
   EXPECT_TRUE(says(text, "times as long as the bound"));
   EXPECT_TRUE(says(text, "by NCCL's own model"));
@@ -82,11 +83,12 @@ TEST(Explain, OfRingOrdersSaysHowOftenEachCrossesTheUplinks) {
   EXPECT_EQ(far.out.pairs, (std::vector<std::pair<int, int>>{{0, 2}, {1, 3}}));
   EXPECT_LT(facts.plans[0].seconds, facts.plans[1].seconds);
   const std::string text = explanation_text(facts);
-  EXPECT_TRUE(says(text, "switch0 -> host0 is crossed once: GPU1 -> GPU3"));
-  EXPECT_TRUE(says(text, "switch0 -> host0 is crossed twice: GPU0 -> GPU2 and GPU1 -> GPU3"));
+  EXPECT_TRUE(says(text, "switch0 -> host0 is crossed by one pair: GPU1 -> GPU3"));
+  EXPECT_TRUE(says(text, "switch0 -> host0 is crossed by 2 pairs: GPU0 -> GPU2 and GPU1 -> GPU3"));
   EXPECT_TRUE(says(text,
                    "ring:order=0-2-1-3 sends 2 times as much over switch0 -> host0, which GPUs "
-                   "share:\n  its data cross it twice, those of ring:order=0-1-3-2 once."));
+                   "share:\n  2 pairs of GPUs that exchange data lie across it, with "
+                   "ring:order=0-1-3-2 one pair."));
 }
 
 TEST(Explain, CountsWhatTheCostOfThePlanSays) {
@@ -197,6 +199,16 @@ TEST(Explain, OfACommunicatorSaysWhatRunsAndWhyAndWhatItMoves) {
   EXPECT_TRUE(says(chosen, "Why: default tuning: "));
 }
 
+TEST(Explain, OfAPlannedMachineIsThatOfItsGpus) {
+  PlannedMachine machine("box", make_preset("8gpu-two-sockets").value(), false);
+  const Request request{Collective::all_reduce, 4, 0, true};
+  const std::string text = machine.explain({0, 1, 4, 5}, request, message, "ring");
+  EXPECT_TRUE(says(text, "ring takes "));
+  EXPECT_TRUE(says(text, "numa0 -> numa1 is crossed by one pair: GPU1 -> GPU4"));
+  EXPECT_EQ(machine.explain({0}, {Collective::all_reduce, 1, 0, true}, message, "ring"), "");
+  EXPECT_EQ(machine.explain({0, 1, 4, 5}, request, 0, "ring"), "");
+}
+
 TEST(Explain, OfSeveralRanksOnAGpuCountsOnlyWhatCrossesLinks) {
   const Machine machine = machine_of("4gpu-pcie4-one-root");
   ExplainedCall call = all_reduce(4);
@@ -204,6 +216,10 @@ TEST(Explain, OfSeveralRanksOnAGpuCountsOnlyWhatCrossesLinks) {
   const Explanation plan = explain_plan(machine, call, "ring");
   EXPECT_EQ(link_of(plan, "GPU0").out.bytes, 1.5 * message);
   EXPECT_EQ(plan.links.size(), 2U);
+  call.gpus = {2, 2, 2, 2};
+  EXPECT_TRUE(
+      says(explanation_text(explain_call(machine, "box", call, std::vector<std::string>{"ring"})),
+           "No bound: all ranks are on one GPU"));
 }
 
 }  // namespace

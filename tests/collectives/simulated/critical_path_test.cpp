@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
+/// What is told beside the time: the critical path, usage of resources, timelines.
 #include <gtest/gtest.h>
 
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "../plans_under_test.hpp"
 #include "machines.hpp"
 #include "ringside/collectives/executors/simulated/path_shares.hpp"
 #include "ringside/collectives/executors/simulated/simulate.hpp"
 #include "ringside/collectives/executors/simulated/timeline.hpp"
+#include "ringside/tests/collectives/plans_under_test.hpp"
 
 namespace ringside::tests {
 namespace {

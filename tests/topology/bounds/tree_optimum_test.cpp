@@ -112,6 +112,15 @@ TEST(TreeOptimum, OfCapacitiesWithoutACommonUnitIsWithinAMillionth) {
   EXPECT_NEAR(optimum.all_gather * optimum.unit, expected, 2e-6 * expected);
 }
 
+TEST(TreeOptimum, OfLinksOfVeryDifferentSpeedsIsStillFound) {
+  GraphBuilder builder;
+  const int hub = builder.vertex("switch");
+  for (int i = 0; i < 1000; ++i) builder.link(builder.rank(), hub, i == 7 ? 0.00123457 : 4999.7);
+  const double expected = 1000 * 0.00123457e9 / 999;
+  const TreeOptimum optimum = tree_optimum(builder.graph());
+  EXPECT_NEAR(optimum.all_gather * optimum.unit, expected, 1e-3 * expected);
+}
+
 TEST(TreeOptimum, TakesAnUnlimitedLinkForNoLimit) {
   const double infinite = std::numeric_limits<double>::infinity();
   EXPECT_EQ(tree_optimum(two_switches_on_sockets(4, 24, infinite, 10)).all_gather, 20);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/// Link models: their file format, their figures, and which one fits a machine.
 #include "ringside/topology/model/link_model.hpp"
 
 #include <gtest/gtest.h>

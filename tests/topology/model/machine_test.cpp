@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
+/// The machine against published facts.
 #include "ringside/topology/model/machine.hpp"
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <set>
 
 #include "machines.hpp"
 #include "ringside/base/error.hpp"
+#include "ringside/topology/model/identify.hpp"
 #include "ringside/topology/presets/box.hpp"
 #include "ringside/topology/presets/presets.hpp"
 
@@ -42,7 +45,6 @@ TEST(Machine, NoFlowIsFasterThanTheLinksItTakes) {
 }
 
 TEST(Machine, BytesOfAnyWayAddUpAtItsEnds) {
-  // Four NICs a GPU: each takes a quarter of the bytes.
   const auto machine = machine_of(*make_preset("fat-tree:boxes=2"));
   double leaves = 0;
   for (const auto& use : machine.write(0, {.gpu = 8}, Mover::copy_engine).uses)
@@ -87,6 +89,85 @@ TEST(Machine, ABandwidthThatTheTopologyStatesCounts) {
   EXPECT_NEAR(transfer_rate(machine, copies({{0, 4}})), 10, 1e-5);
 }
 
+TEST(Machine, ProcessorsAreKnownByNumbersOrByName) {
+  const auto named = [](const char* name) {
+    Topology topology;
+    Box box(topology);
+    const NodeId numa = box.numa(0);
+    topology.node(numa).details["processor"] = name;
+    return processor_of(topology, numa);
+  };
+  EXPECT_EQ(named("AMD EPYC 7502 32-Core Processor"), "amd-zen2");
+  EXPECT_EQ(named("AMD EPYC 7763 64-Core Processor"), "amd-zen3");
+  EXPECT_EQ(named("AMD EPYC 9124 16-Core Processor"), "amd-zen4");
+  EXPECT_EQ(named("AMD EPYC 9575F 64-Core Processor"), "amd-zen5");
+  EXPECT_EQ(named("AMD Ryzen Threadripper PRO 5965WX 24-Cores"), "amd-zen3");
+  EXPECT_EQ(named("Intel(R) Xeon(R) CPU E5-2698 v4 @ 2.20GHz"), "intel-broadwell");
+  EXPECT_EQ(named("Intel(R) Xeon(R) Gold 6248 CPU @ 2.50GHz"), "intel-skylake");
+  EXPECT_EQ(named("Intel(R) Xeon(R) Platinum 8358 CPU @ 2.60GHz"), "intel-icelake");
+  EXPECT_EQ(named("Intel(R) Xeon(R) Platinum 8480+"), "intel-sapphire-rapids");
+  EXPECT_EQ(named("Some new thing"), "");
+  const auto numbered = direct_box(1, 1, 4, 143, 49);
+  EXPECT_EQ(processor_of(numbered, numbered.gpus()[0]), "amd-zen2");
+}
+
+TEST(Machine, QuartersOfAProcessorAreNoSockets) {
+  auto quarters = direct_box(2, 1, 5, 175, 17);
+  const double apart = transfer_rate(machine_of(quarters), copies({{0, 1}}));
+  for (const NodeId numa : quarters.of_kind(NodeKind::numa_node))
+    quarters.node(numa).details["package"] = "0";
+  EXPECT_GT(transfer_rate(machine_of(quarters), copies({{0, 1}})), 1.2 * apart);
+}
+
+TEST(Machine, AGpuWithSeveralNicsSpreadsItsDataOverThem) {
+  Topology topology;
+  Node network;
+  network.kind = NodeKind::network_switch;
+  network.name = "network";
+  const NodeId middle = topology.add(std::move(network));
+  for (int i = 0; i < 2; ++i) {
+    Box box(topology, i);
+    const Slot slot{.generation = 5, .width = 16};
+    const NodeId chip = box.pcie_switch(box.bridge(box.numa(0)), slot);
+    box.gpu(chip, slot, {.name = "H100", .compute_capability = 90});
+    for (int j = 0; j < 4; ++j) {
+      Link cable;
+      cable.from = box.nic(chip, slot, 100'000);
+      cable.to = middle;
+      cable.kind = LinkKind::network;
+      topology.connect(cable);
+    }
+  }
+  const auto machine = machine_of(std::move(topology));
+  EXPECT_NEAR(transfer_rate(machine, copies({{0, 1}})), 4 * 12.5 * 0.95, 0.1)
+      << "the speed of the NICs themselves, as no cable states one";
+}
+
+TEST(Machine, ANicFarFromTheGpuTakesDataFromTheHost) {
+  const auto box_pair = [](bool far) {
+    Topology topology;
+    Node network;
+    network.kind = NodeKind::network_switch;
+    network.name = "network";
+    const NodeId middle = topology.add(std::move(network));
+    for (int i = 0; i < 2; ++i) {
+      Box box(topology, i);
+      const Slot slot{.generation = 4, .width = 16};
+      const NodeId numa = box.numa(0);
+      const NodeId chip = box.pcie_switch(box.bridge(numa), slot);
+      box.gpu(chip, slot, {.name = "A100", .compute_capability = 80});
+      Link cable;
+      cable.from = box.nic(far ? box.bridge(numa) : chip, slot, 200'000);
+      cable.to = middle;
+      cable.kind = LinkKind::network;
+      topology.connect(cable);
+    }
+    return machine_of(std::move(topology));
+  };
+  EXPECT_NEAR(transfer_rate(box_pair(false), both_ways(0, 1)), 2 * 25 * 0.95, 0.5);
+  EXPECT_LT(transfer_rate(box_pair(true), both_ways(0, 1)), 2 * 20);
+}
+
 TEST(Machine, GpusWithoutAWayAreTold) {
   Topology topology;
   Box first(topology, 0), second(topology, 1);
@@ -95,6 +176,17 @@ TEST(Machine, GpusWithoutAWayAreTold) {
   first.gpu(first.bridge(first.numa(0)), slot, card);
   second.gpu(second.bridge(second.numa(0)), slot, card);
   EXPECT_THROW(machine_of(topology), Error);
+}
+
+/// It took minutes while finding NICs and processors searched the whole machine for each.
+TEST(Machine, ALargeOneIsMadeInTimeProportionalToItsSize) {
+  const auto topology = *make_preset("fat-tree:boxes=256");
+  const auto begun = std::chrono::steady_clock::now();
+  const auto machine = machine_of(topology);
+  for (int gpu = 0; gpu < machine.gpus(); ++gpu)
+    (void)machine.read({.gpu = gpu}, (gpu + 1) % machine.gpus(), Mover::kernel);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
+  EXPECT_LT(took.count(), 10);
 }
 
 TEST(Machine, AGpuThatIsNotThereIsTold) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/// What a machine is with something changed, in words.
 #include "ringside/topology/model/what_if.hpp"
 
 #include <gtest/gtest.h>

@@ -31,6 +31,7 @@ Resource random_resource(Dice& dice, const CaseLimits& limits) {
   Resource resource;
   // Often the same figures, as in real machines: ties must come out right.
   resource.capacity = dice.one_in(2) ? 1e9 * dice.between(1, 4) : dice.real(1e9, 1e10);
+  if (limits.near_ties) resource.capacity = 1e9 * (1 + 2.5e-12 * dice.between(-2, 2));
   if (limits.curves && dice.one_in(3)) {
     double part = 1;
     for (int i = dice.between(1, 6); i > 0; --i)

@@ -26,6 +26,8 @@ struct CaseLimits {
   int flows = 40;
   bool whole_weights = false;  ///< 1 and 2 only
   bool curves = true;          ///< resources with efficiencies
+  /// Capacities that differ by about what the engine takes for rounding.
+  bool near_ties = false;
 };
 
 [[nodiscard]] Case random_case(std::uint64_t seed, const CaseLimits& limits);

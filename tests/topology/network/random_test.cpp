@@ -42,11 +42,11 @@ void expect_fair(const Case& one, const network::Sharing& sharing, const std::ve
   }
 }
 
-TEST(Sharing, RatesAreThoseOfProgressiveFillingHoweverFlowsComeAndGo) {
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+void expect_rates_of_progressive_filling(std::uint64_t seeds, const CaseLimits& limits) {
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
-    const Case one = random_case(seed, {.resources = 12, .flows = 30});
+    const Case one = random_case(seed, limits);
     network::Sharing sharing(one.resources);
     for (const CaseFlow& flow : one.flows) sharing.add_path(flow.uses);
 
@@ -78,6 +78,39 @@ TEST(Sharing, RatesAreThoseOfProgressiveFillingHoweverFlowsComeAndGo) {
   }
 }
 
+TEST(Sharing, RatesAreThoseOfProgressiveFillingHoweverFlowsComeAndGo) {
+  expect_rates_of_progressive_filling(300, {.resources = 12, .flows = 30});
+}
+
+TEST(Sharing, SettlesWhereLevelsDifferByHardlyMoreThanRounding) {
+  expect_rates_of_progressive_filling(
+      600,
+      {.resources = 8, .flows = 20, .whole_weights = true, .curves = false, .near_ties = true});
+}
+
+// The smallest such case. `wide` keeps a level that is a little too high; each time its paths are
+// at that level `other` is full below it, and each time they rise `wide` is full first.
+TEST(Sharing, SettlesWhereTwoResourcesDisplaceEachOthersPaths) {
+  const std::vector<Resource> resources = {
+      {.name = "wide", .capacity = 3},
+      {.name = "other", .capacity = 3},
+      {.name = "narrow", .capacity = 3 * (1 - 0.25e-11)},
+  };
+  network::Sharing sharing(resources);
+  sharing.add_path(std::vector<Use>{{0, 1}, {1, 1}, {2, 1}});
+  for (const ResourceId resource : {0, 1, 2}) sharing.add_path(std::vector<Use>{{resource, 1}});
+  const auto settle_after = [&](PathId path, int count) {
+    sharing.change(path, count);
+    ASSERT_FALSE(sharing.settle().empty());
+  };
+  settle_after(0, 2);
+  settle_after(3, 1);
+  settle_after(1, 1);
+  settle_after(3, -1);
+  settle_after(2, 1);
+  for (const PathId path : {0, 1, 2}) EXPECT_NEAR(sharing.rate(path), 1, 1e-10);
+}
+
 TEST(FlowEngine, EveryFlowEndsWhenTheDefinitionSays) {
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     const Case one = random_case(seed, {});
@@ -90,7 +123,7 @@ TEST(FlowEngine, EveryFlowEndsWhenTheDefinitionSays) {
 TEST(FlowEngine, BytesOfResourcesAreThoseOfTheFlows) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     const Case one = random_case(seed, {});
-    FlowEngine engine(one.resources, true);
+    FlowEngine engine(one.resources, {.limits = true, .usage = true});
     std::vector<double> expected(one.resources.size(), 0);
     for (std::size_t f = 0; f < one.flows.size(); ++f) {
       const CaseFlow& flow = one.flows[f];

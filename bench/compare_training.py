@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`ringside train` beside PyTorch's DistributedDataParallel on this machine's cores.
+
+usage: compare_training.py PROGRAM [--model M] [--batch N] [--steps N] [--rounds N] [--width N]
+
+The two take turns, each with one rank and with two; a round in which a neighbour took a core (its
+processor time is more than 5 % below ranks x time) is left out of the medians and said. The last
+lines are the ratios, medians over rounds of same-round ratios.
+"""
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+
+PEER = pathlib.Path(__file__).parent / "peers" / "ddp.py"
+# A rank that gets less of its core than this was disturbed.
+UNDISTURBED = 0.95
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("program", help="the ringside program")
+    parser.add_argument("--model", default="lenet")
+    parser.add_argument("--width", type=int)
+    parser.add_argument("--batch", type=int, default=256)
+    parser.add_argument("--steps", type=int, default=30)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--algorithm", default="auto")
+    return parser.parse_args()
+
+
+def common(args):
+    words = ["--model", args.model, "--batch", str(args.batch), "--steps", str(args.steps)]
+    return words + (["--width", str(args.width)] if args.width else [])
+
+
+def run(command):
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"compare_training.py: {command[0]} failed: {done.stderr.strip()}")
+    return done.stdout
+
+
+def ours(args):
+    """Per number of ranks: samples per second, and cores that were busy."""
+    text = run([args.program, "train", "--compare", "--rounds", "1", "--ranks", "2", "--strategy", "distributed",
+                "--algorithm", args.algorithm, "--format", "json", *common(args)])
+    return {row["ranks"]: (row["samples_per_second"], row["cores"]) for row in json.loads(text)["rows"]}
+
+
+def peers(args):
+    rows = map(json.loads, run([sys.executable, str(PEER), "--ranks", "1,2", *common(args)]).splitlines())
+    return {row["ranks"]: (row["samples_per_second"], row["processor_seconds"] / row["seconds"]) for row in rows}
+
+
+def main():
+    args = arguments()
+    rounds = []
+    for number in range(args.rounds):
+        one = {"ours": ours(args), "peer": peers(args)}
+        low = [f"{who} on {ranks}" for who, rows in one.items() for ranks, (_, cores) in rows.items()
+               if cores < UNDISTURBED * ranks]
+        print(f"# round {number + 1}: " + "  ".join(
+            f"{who} {ranks}: {speed:.0f}/s ({cores:.2f} cores)" for who, rows in one.items()
+            for ranks, (speed, cores) in rows.items()) + (f"  disturbed: {', '.join(low)}" if low else ""), flush=True)
+        if not low:
+            rounds.append(one)
+    if not rounds:
+        sys.exit("compare_training.py: every round was disturbed: try again when the machine is idle")
+
+    def median(ratio):
+        ratios = [ratio(one) for one in rounds]
+        return f"{statistics.median(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f})"
+
+    print(f"# measured: {args.model}, batch {args.batch}, medians of {len(rounds)} undisturbed rounds")
+    print(f"ours / peer, 1 rank   {median(lambda r: r['ours'][1][0] / r['peer'][1][0])}")
+    print(f"ours / peer, 2 ranks  {median(lambda r: r['ours'][2][0] / r['peer'][2][0])}")
+    print(f"ours, 2 ranks / 1     {median(lambda r: r['ours'][2][0] / r['ours'][1][0])}")
+    print(f"peer, 2 ranks / 1     {median(lambda r: r['peer'][2][0] / r['peer'][1][0])}")
+
+
+if __name__ == "__main__":
+    main()

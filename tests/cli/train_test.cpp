@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+/// `ringside train` as people use it, with the model that is always there.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ringside/base/file.hpp"
+#include "ringside/tests/cli/ringside_program.hpp"
+
+namespace ringside::tests {
+namespace {
+
+using nlohmann::json;
+
+const std::vector<std::string> small = {"--model", "mlp",     "--width", "8",        "--synthetic",
+                                        "300",     "--batch", "64",      "--epochs", "2"};
+
+ProgramResult train(std::vector<std::string> words) {
+  words.insert(words.begin(), "train");
+  words.insert(words.end(), small.begin(), small.end());
+  return ringside_program(words);
+}
+
+void expect_part(const std::string& text, std::string_view part) {
+  EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
+}
+
+/// The one line of a failure.
+std::string refusal_of(const std::vector<std::string>& words) {
+  const auto result = train(words);
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_EQ(lines_of(result.error).size(), 1U) << result.error;
+  return result.error;
+}
+
+class TrainFile : public ::testing::Test {
+ protected:
+  ~TrainFile() override {
+    std::filesystem::remove(path());
+    std::filesystem::remove(path() + ".previous");
+  }
+  [[nodiscard]] std::string path() const {
+    return std::filesystem::temp_directory_path() /
+           fmt::format("ringside_train_{}_{}", ::getpid(),
+                       ::testing::UnitTest::GetInstance()->current_test_info()->name());
+  }
+};
+
+TEST(Train, PrintsWhatItDoesEveryEpochAndWhatCameOut) {
+  const auto result = train({"--ranks", "2", "--algorithm", "ring"});
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  EXPECT_EQ(result.error, "");
+  for (const std::string_view part : {"# mlp of width 8: 6,370 parameters in float32; synthetic "
+                                      "images, 300 images and 50 to test",
+                                      "# distributed on 2 ranks; all_reduce by ring", "# measured",
+                                      "# best test accuracy of the last 2 epochs",
+                                      "# parameters on all ranks: SHA-256", "# rank 0 works"})
+    expect_part(result.output, part);
+  const auto lines = lines_of(result.output);
+  EXPECT_EQ(std::count_if(lines.begin(), lines.end(),
+                          [](const auto& line) { return line.starts_with("     2 "); }),
+            1);
+}
+
+TEST(Train, PrintsJson) {
+  const auto report =
+      json::parse(train({"--format", "json", "--strategy", "data_parallel"}).output);
+  EXPECT_EQ(report["strategy"], "data_parallel");
+  EXPECT_EQ(report["times"], "measured");
+  ASSERT_EQ(report["epochs"].size(), 2U);
+  EXPECT_EQ(report["epochs"][0]["samples"], 300);
+  EXPECT_EQ(report["epochs"][0]["ranks"].size(), 2U);
+  EXPECT_GT(report["epochs"][0]["ranks"][0]["peak_bytes"], 0);
+}
+
+TEST(Train, ScalesTheRateWithTheBatchUnlessToldNotTo) {
+  const auto rate = [](std::vector<std::string> words) {
+    words.insert(words.end(), {"--format", "json"});
+    return json::parse(train(words).output)["learning_rate"].get<double>();
+  };
+  EXPECT_DOUBLE_EQ(rate({}), 0.1 * 64 / 256);
+  EXPECT_DOUBLE_EQ(rate({"--lr", "0.4"}), 0.4 * 64 / 256);
+  EXPECT_DOUBLE_EQ(rate({"--lr", "0.4", "--no-scaling"}), 0.4);
+}
+
+TEST_F(TrainFile, HoldsAnAlgorithmOfOnesOwn) {
+  write_file(path() + ".json", with(two_rank_plan, "\"in_place\": false", "\"in_place\": true"));
+  const auto result = train({"--ranks", "2", "--algorithm", path() + ".json"});
+  std::filesystem::remove(path() + ".json");
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+}
+
+TEST_F(TrainFile, HoldsACheckpointFromWhichAnotherStrategyGoesOn) {
+  EXPECT_EQ(train({"--checkpoint", path(), "--steps", "3"}).exit_code, 0);
+  const auto result = train({"--resume", path(), "--strategy", "from_scratch", "--ranks", "3"});
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  const std::string contents = read_file(path());
+  write_file(path(), contents.substr(0, contents.size() / 2));
+  expect_part(refusal_of({"--resume", path()}), "damaged or cut off");
+}
+
+TEST_F(TrainFile, OfTheLastCheckpointIsNamedWhenTrainingFails) {
+  const auto words =
+      refusal_of({"--checkpoint", path(), "--checkpoint-steps", "1", "--lr", "1e30"});
+  expect_part(words, "learning rate");
+  expect_part(words, "the last checkpoint is");
+}
+
+TEST(Train, ComparesStrategiesAndAlgorithms) {
+  const auto result = train({"--compare", "--rounds", "2", "--steps", "1", "--warmup-steps", "1",
+                             "--algorithm", "ring,two_shot", "--ranks", "2,3"});
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  for (const std::string_view part : {"medians of 2 rounds", "single", "data_parallel  auto",
+                                      "from_scratch   two_shot", "distributed    ring"})
+    expect_part(result.output, part);
+  const auto rows = json::parse(train({"--compare", "--rounds", "1", "--steps", "1",
+                                       "--warmup-steps", "1", "--format", "json"})
+                                    .output)["rows"];
+  ASSERT_EQ(rows.size(), 4U);
+  EXPECT_EQ(rows[0]["strategy"], "single");
+  EXPECT_DOUBLE_EQ(rows[0]["speedup"], 1.0);
+}
+
+TEST(Train, RefusesWhatItCannotDoInOneLine) {
+  expect_part(refusal_of({"--algorithm", "rng"}), "rng");
+  expect_part(refusal_of({"--strategy", "distribute"}), "did you mean \"distributed\"?");
+  expect_part(refusal_of({"--backend", "tpu"}), "expected host, cuda or nccl");
+  expect_part(refusal_of({"--devices", "0"}), "needs --backend");
+  expect_part(refusal_of({"--strategy", "single", "--ranks", "2"}), "single is for one rank");
+  expect_part(refusal_of({"--data", "."}), "exclude each other");
+  expect_part(refusal_of({"--resume", "/no/such/file"}), "/no/such/file");
+  const auto other = [](std::vector<std::string> words) {
+    words.insert(words.begin(), "train");
+    const auto result = ringside_program(words);
+    EXPECT_EQ(result.exit_code, 2);
+    return result.error;
+  };
+  expect_part(other({"--data", "/no/such/folder"}), "install dataset-fashion-mnist");
+  expect_part(other({"--synthetic", "9", "--set", "torch_engine=/no/such.so"}), "cannot load");
+  expect_part(other({"--model", "alexnet"}), "expected one of mlp, lenet, resnet18");
+}
+
+}  // namespace
+}  // namespace ringside::tests

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+/// The engine on libtorch: LeNet and ResNet-18.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "ringside/base/options.hpp"
+#include "ringside/tests/trainer/learning.hpp"
+
+namespace ringside::tests {
+namespace {
+
+using trainer::Checkpoint;
+using trainer::Memory;
+using trainer::Model;
+using trainer::Replica;
+using trainer::StrategyKind;
+using trainer::TrainingSettings;
+
+trainer::Engine& engine() {
+  static const auto torch = [] {
+    const ScopedOption path("torch_engine", RINGSIDE_TORCH_ENGINE);
+    return trainer::engine_for(Model::lenet);
+  }();
+  return *torch;
+}
+
+/// Loss of the first samples; adds gradients, and tells which are ready, if asked to.
+double loss_of(Replica& replica, std::size_t samples, std::vector<std::size_t>* ready = nullptr) {
+  const auto& data = small_data().training;
+  const trainer::BatchView view(std::span(data.pixels).first(samples * trainer::image_pixels),
+                                std::span(data.labels).first(samples));
+  const Memory outputs = replica.forward(view, Replica::Mode::training);
+  const Memory derivative = replica.allocate(outputs.elements, outputs.type);
+  const double loss = replica.loss(outputs, view.labels, derivative).sum;
+  if (ready != nullptr)
+    replica.backward(derivative, [ready](std::size_t tensor) { ready->push_back(tensor); });
+  return loss;
+}
+
+class TorchModel : public ::testing::TestWithParam<Model> {
+ protected:
+  static std::unique_ptr<Replica> replica(ElementType precision = ElementType::float64) {
+    return engine().make_replica({.model = GetParam(),
+                                  .width = GetParam() == Model::resnet18 ? 2 : 0,
+                                  .precision = precision,
+                                  .seed = 2},
+                                 1);
+  }
+};
+
+TEST_P(TorchModel, GradientsAreTheSlopesOfTheLoss) {
+  const auto one = replica();
+  // Larger weights than those at the beginning, whose gradients are near zero.
+  for (double& p : one->parameters().as<double>()) p *= 20;
+  std::vector<std::size_t> ready;
+  one->clear_gradients();
+  (void)loss_of(*one, 6, &ready);
+  const auto parameters = one->parameters().as<double>();
+  const auto gradients = one->gradients().as<double>();
+  const auto& layout = one->tensors().parameters;
+  for (std::size_t tensor = 0; tensor < layout.size(); ++tensor) {
+    const std::size_t i = layout.extent(tensor).offset + layout.extent(tensor).length / 2;
+    constexpr double step = 1e-6;
+    const double here = parameters[i];
+    parameters[i] = here + step;
+    const double above = loss_of(*one, 6);
+    parameters[i] = here - step;
+    const double below = loss_of(*one, 6);
+    parameters[i] = here;
+    const double slope = (above - below) / (2 * step);
+    EXPECT_NEAR(gradients[i], slope, 1e-4 * std::max(1.0, std::abs(slope))) << layout[tensor].name;
+  }
+}
+
+TEST_P(TorchModel, TellsEveryGradientOnceInEveryBackwardPass) {
+  const auto one = replica(ElementType::float32);
+  for (int pass = 0; pass < 2; ++pass) {
+    std::vector<std::size_t> ready;
+    (void)loss_of(*one, 4, &ready);
+    std::sort(ready.begin(), ready.end());
+    std::vector<std::size_t> all(one->tensors().parameters.size());
+    std::iota(all.begin(), all.end(), 0);
+    EXPECT_EQ(ready, all);
+  }
+}
+
+TEST_P(TorchModel, LeavesNoGradientsBetweenItsTensors) {
+  const auto one = replica(ElementType::float32);
+  std::vector<std::size_t> ready;
+  (void)loss_of(*one, 4, &ready);
+  auto gradients = one->gradients().as<float>();
+  const auto& layout = one->tensors().parameters;
+  for (std::size_t tensor = 0; tensor < layout.size(); ++tensor) {
+    const auto extent = layout.extent(tensor);
+    std::fill_n(gradients.begin() + static_cast<std::ptrdiff_t>(extent.offset), extent.length, 0);
+  }
+  EXPECT_TRUE(std::all_of(gradients.begin(), gradients.end(), [](float g) { return g == 0; }));
+}
+
+TEST_P(TorchModel, CountsItsActivations) {
+  const auto one = replica(ElementType::float32);
+  std::vector<std::size_t> ready;
+  (void)loss_of(*one, 4, &ready);
+  const auto few = one->peak_bytes();
+  (void)loss_of(*one, 200, &ready);
+  EXPECT_GT(one->peak_bytes(), few + 196 * 784 * 4);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, TorchModel, ::testing::Values(Model::lenet, Model::resnet18),
+                         [](const auto& test) { return std::string(to_string(test.param)); });
+
+TrainingSettings lenet_settings(StrategyKind kind, ElementType precision) {
+  TrainingSettings settings = small_settings(kind, precision);
+  settings.model = {.model = Model::lenet, .precision = precision, .seed = 3};
+  settings.batch = 32;
+  settings.steps = 10;
+  settings.rate = 0.2;
+  settings.evaluate = false;
+  return settings;
+}
+
+TEST(Lenet, RanksTogetherLearnWhatOneLearns) {
+  const auto of = [](StrategyKind kind) { return lenet_settings(kind, ElementType::float64); };
+  const Checkpoint one = train_on(1, engine(), of(StrategyKind::single)).end;
+  for (const StrategyKind kind :
+       {StrategyKind::data_parallel, StrategyKind::from_scratch, StrategyKind::distributed})
+    for (const int ranks : {2, 3, 4})
+      EXPECT_LT(worst_difference<double>(train_on(ranks, engine(), of(kind)).end, one), 1e-12)
+          << to_string(kind) << " on " << ranks;
+}
+
+TEST(Lenet, GivesTheSameBitsOverlappedOrNot) {
+  TrainingSettings settings = lenet_settings(StrategyKind::distributed, ElementType::float32);
+  const Checkpoint overlapped = train_on(3, engine(), settings).end;
+  settings.strategy.overlap = false;
+  EXPECT_TRUE(same_bits(overlapped, train_on(3, engine(), settings).end));
+}
+
+TEST(Resnet18, WithLocalBatchNormLearnsSomethingElseOnTwoRanks) {
+  TrainingSettings settings = lenet_settings(StrategyKind::single, ElementType::float64);
+  settings.model = {.model = Model::resnet18, .width = 4, .precision = ElementType::float64};
+  settings.steps = 1;
+  const Checkpoint one = train_on(1, engine(), settings).end;
+  settings.strategy.kind = StrategyKind::distributed;
+  EXPECT_GT(worst_difference<double>(train_on(2, engine(), settings).end, one), 1e-3);
+}
+
+TEST(Resnet18, IsResumedExactly) {
+  TrainingSettings settings = lenet_settings(StrategyKind::distributed, ElementType::float32);
+  settings.model = {.model = Model::resnet18, .width = 2, .seed = 3};
+  settings.steps = 4;
+  const Checkpoint whole = train_on(2, engine(), settings).end;
+  settings.steps = 2;
+  settings.resume = std::make_shared<Checkpoint>(train_on(2, engine(), settings).end);
+  EXPECT_TRUE(same_bits(train_on(2, engine(), settings).end, whole));
+}
+
+TEST(TorchEngine, SaysWhatItIs) {
+  EXPECT_TRUE(engine().facts().name.starts_with("libtorch "));
+  EXPECT_FALSE(engine().facts().settings.empty());
+}
+
+}  // namespace
+}  // namespace ringside::tests

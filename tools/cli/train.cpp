@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: MIT
+/// `ringside train`: reads the command line of a training run, or of a comparison.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/App.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ringside/base/clock.hpp"
+#include "ringside/base/error.hpp"
+#include "ringside/base/text.hpp"
+#include "ringside/base/threads.hpp"
+#include "ringside/bench/interruption.hpp"
+#include "ringside/bench/progress.hpp"
+#include "ringside/collectives/spec.hpp"
+#include "ringside/tools/cli/commands.hpp"
+#include "ringside/trainer/compare.hpp"
+#include "ringside/trainer/report.hpp"
+#include "ringside/trainer/training.hpp"
+
+namespace ringside::cli {
+namespace {
+
+using trainer::Contender;
+using trainer::StrategyKind;
+using trainer::TrainingSettings;
+
+constexpr int most_ranks = 256;  // threads of a World
+
+/// The words of the command line, before they are understood.
+struct Arguments {
+  std::string model = "lenet", width, precision = "float32", seed = "1";
+  std::string ranks, strategy, algorithm = "auto", backend = "host", devices;
+  std::string data, synthetic, samples;
+  std::string batch = "256", accumulate = "1", epochs = "10", steps;
+  std::string rate, warmup, momentum, decay;
+  std::string wire_type = "gradients", bucket, first_bucket, slow_wire;
+  std::string threads = "1", prefetch = "2";
+  std::string checkpoint, checkpoint_steps, resume;
+  std::string rounds = "5", warmup_steps = "3", format;
+  bool no_scaling = false, no_overlap = false, no_evaluation = false, compare = false;
+};
+
+std::size_t count_of(std::string_view option, const std::string& text, std::int64_t least,
+                     std::int64_t most = std::int64_t{1} << 31U) {
+  return static_cast<std::size_t>(whole_number(option, text, least, most));
+}
+
+double number_of(std::string_view option, const std::string& text, double least, bool or_equal) {
+  const auto number = parse_number(text);
+  if (!number || *number < least || (!or_equal && *number == least))
+    reject(option, fmt::format("a number {} {}", or_equal ? "of at least" : "above", least), text);
+  return *number;
+}
+
+template <class T>
+T word_of(std::string_view option, const std::string& text,
+          std::optional<T> (*parse)(std::string_view), std::span<const std::string_view> words) {
+  if (const auto value = parse(text)) return *value;
+  throw Error(ErrorCode::bad_input,
+              fmt::format("{}: expected one of {}, got {}{}", option, fmt::join(words, ", "),
+                          quote(text), did_you_mean(text, words)));
+}
+
+std::vector<int> ranks_of(const std::string& text) {
+  std::vector<int> ranks;
+  for (const auto word : split(text, ','))
+    ranks.push_back(static_cast<int>(whole_number("--ranks", word, 1, most_ranks)));
+  return ranks;
+}
+
+/// Our words for "auto" is to say nothing.
+std::string algorithm_of(const std::string& spec) { return spec == "auto" ? "" : spec; }
+
+std::vector<std::string> algorithms_of(const std::string& text) {
+  std::vector<std::string> algorithms;
+  for (const auto& spec : split_specs(text)) {
+    (void)parse_spec(spec);
+    algorithms.push_back(algorithm_of(spec));
+  }
+  return algorithms;
+}
+
+trainer::BackendSettings backend_of(const Arguments& a) {
+  trainer::BackendSettings backend;
+  const auto kind = trainer::parse_backend(a.backend);
+  if (!kind) reject("--backend", "host, cuda or nccl", a.backend);
+  backend.kind = *kind;
+  if (a.devices.empty()) return backend;
+  if (backend.kind == trainer::BackendKind::host)
+    throw Error(ErrorCode::bad_input, "--devices needs --backend cuda or nccl");
+  for (const auto word : split(a.devices, ','))
+    backend.devices.push_back(static_cast<int>(whole_number("--devices", word, 0, 4095)));
+  return backend;
+}
+
+trainer::ModelSettings model_of(const Arguments& a) {
+  trainer::ModelSettings model;
+  model.model = word_of("--model", a.model, &trainer::parse_model, trainer::model_names());
+  if (!a.width.empty()) model.width = static_cast<int>(count_of("--width", a.width, 1, 4096));
+  const auto precision = parse_element_type(a.precision);
+  if (precision != ElementType::float32 && precision != ElementType::float64)
+    reject("--precision", "float32 or float64", a.precision);
+  model.precision = *precision;
+  model.seed = count_of("--seed", a.seed, 0, std::numeric_limits<std::int64_t>::max());
+  trainer::check(model);
+  return model;
+}
+
+/// The textbook's rate is for 256 samples; a batch of another size is learned from at a rate in
+/// proportion (Goyal and others), and a warm-up begins where nothing was scaled.
+void set_rates(const Arguments& a, TrainingSettings& settings) {
+  constexpr double textbook_batch = 256;
+  const double base = a.rate.empty() ? trainer::textbook_rate(settings.model.model)
+                                     : number_of("--lr", a.rate, 0, false);
+  const double scale = static_cast<double>(settings.batch) / textbook_batch;
+  settings.rate = a.no_scaling ? base : base * scale;
+  settings.warmup_from = settings.rate > base ? base : 0;
+  if (!a.warmup.empty()) settings.warmup_epochs = number_of("--warmup", a.warmup, 0, true);
+}
+
+TrainingSettings settings_of(const Arguments& a) {
+  TrainingSettings settings;
+  settings.model = model_of(a);
+  settings.backend = backend_of(a);
+  settings.batch = count_of("--batch", a.batch, 1);
+  settings.pieces = count_of("--accumulate", a.accumulate, 1);
+  settings.epochs = static_cast<int>(count_of("--epochs", a.epochs, 0, 1'000'000));
+  if (!a.steps.empty()) settings.steps = static_cast<std::int64_t>(count_of("--steps", a.steps, 1));
+  set_rates(a, settings);
+  if (!a.momentum.empty()) settings.momentum = number_of("--momentum", a.momentum, 0, true);
+  if (!a.decay.empty()) settings.decay = number_of("--decay", a.decay, 0, true);
+  auto& strategy = settings.strategy;
+  if (a.wire_type != "gradients" && a.wire_type != "bfloat16")
+    reject("--wire-type", "gradients or bfloat16", a.wire_type);
+  strategy.narrow_wire = a.wire_type == "bfloat16";
+  if (!a.bucket.empty()) strategy.buckets.bytes = size_in_bytes("--bucket", a.bucket);
+  if (!a.first_bucket.empty())
+    strategy.buckets.first_bytes = size_in_bytes("--first-bucket", a.first_bucket);
+  strategy.overlap = !a.no_overlap;
+  if (!a.slow_wire.empty())
+    settings.wire = static_cast<double>(size_in_bytes("--slow-wire", a.slow_wire));
+  settings.threads = static_cast<int>(count_of("--threads", a.threads, 1, 1024));
+  settings.prefetch = count_of("--prefetch", a.prefetch, 0, 1000);
+  settings.evaluate = !a.no_evaluation;
+  settings.checkpoint = a.checkpoint;
+  if (!a.checkpoint_steps.empty()) {
+    if (a.checkpoint.empty())
+      throw Error(ErrorCode::bad_input, "--checkpoint-steps needs --checkpoint FILE");
+    settings.checkpoint_steps =
+        static_cast<std::int64_t>(count_of("--checkpoint-steps", a.checkpoint_steps, 1));
+  }
+  if (!a.resume.empty())
+    settings.resume = std::make_shared<trainer::Checkpoint>(trainer::load_checkpoint(a.resume));
+  return settings;
+}
+
+trainer::Dataset data_of(const Arguments& a, std::uint64_t seed) {
+  if (!a.synthetic.empty() && !a.data.empty())
+    throw Error(ErrorCode::bad_input, "--data and --synthetic exclude each other");
+  trainer::Dataset data;
+  if (a.synthetic.empty()) {
+    data = trainer::read_dataset(a.data);
+  } else {
+    const std::size_t count = count_of("--synthetic", a.synthetic, 1, 10'000'000);
+    data = trainer::synthetic_dataset(count, std::max<std::size_t>(count / 6, 1), seed);
+  }
+  if (!a.samples.empty()) data.training.keep(count_of("--samples", a.samples, 1));
+  return data;
+}
+
+/// Shows how far training is, and prints each epoch when it is over.
+class Narrator final : public trainer::Observer {
+ public:
+  explicit Narrator(bool prints) : prints_(prints) {}
+
+  void after_step(std::int64_t done, std::int64_t of, std::size_t samples) override {
+    samples_ += samples;
+    constexpr Seconds often{0.1};
+    if (!progress_.wanted() || (since_shown_.elapsed() < often && done != of)) return;
+    (void)since_shown_.restart();
+    const double elapsed = since_start_.elapsed().count();
+    const double left = elapsed * static_cast<double>(of - done) / static_cast<double>(done);
+    progress_.show(static_cast<std::size_t>(done), static_cast<std::size_t>(of),
+                   fmt::format("{:.0f} samples/s, {} left", static_cast<double>(samples_) / elapsed,
+                               format_duration(Seconds(left))));
+  }
+  void after_epoch(const trainer::EpochReport& report) override {
+    progress_.erase();
+    if (!prints_) return;
+    print(trainer::table_row(report));
+    flush();
+  }
+
+ private:
+  bool prints_;
+  bench::Progress progress_;
+  Stopwatch since_start_, since_shown_;
+  std::size_t samples_ = 0;
+};
+
+int train(const Arguments& a) {
+  TrainingSettings settings = settings_of(a);
+  const auto ranks =
+      a.ranks.empty() ? std::vector{std::min(2, allowed_cpu_count())} : ranks_of(a.ranks);
+  if (ranks.size() != 1)
+    throw Error(ErrorCode::bad_input, "--ranks: one number (several with --compare)");
+  settings.strategy.kind =
+      a.strategy.empty()
+          ? (ranks[0] == 1 ? StrategyKind::single : StrategyKind::distributed)
+          : word_of("--strategy", a.strategy, &trainer::parse_strategy, trainer::strategy_names());
+  const auto algorithms = algorithms_of(a.algorithm);
+  if (algorithms.size() != 1)
+    throw Error(ErrorCode::bad_input, "--algorithm: one spec (several with --compare)");
+  settings.strategy.algorithm = algorithms[0];
+
+  const auto engine = trainer::engine_for(settings.model.model);
+  const auto data = data_of(a, settings.model.seed);
+  World world = trainer::make_world(settings.backend, ranks[0]);
+  const bool text = a.format == "text";
+  if (text) {
+    print(trainer::title(settings, data, ranks[0], engine->facts()) + trainer::table_head());
+    flush();
+  }
+  Narrator narrator(text);
+  const auto reports = trainer::train(world, *engine, data, settings, narrator);
+  if (!text) {
+    print(trainer::json_report(settings, data, ranks[0], engine->facts(), reports));
+    return 0;
+  }
+  if (!reports.empty()) print(trainer::rank_table(reports.back()));
+  print(trainer::summary(reports, settings.model.seed));
+  return 0;
+}
+
+/// One rank, then every strategy on so many ranks, by every algorithm.
+std::vector<Contender> contenders_of(const Arguments& a, const TrainingSettings& settings) {
+  std::vector<StrategyKind> kinds = {StrategyKind::data_parallel, StrategyKind::from_scratch,
+                                     StrategyKind::distributed};
+  if (!a.strategy.empty()) {
+    kinds.clear();
+    for (const auto word : split(a.strategy, ','))
+      kinds.push_back(word_of("--strategy", std::string(word), &trainer::parse_strategy,
+                              trainer::strategy_names()));
+  }
+  Contender one{1, settings.strategy};
+  one.strategy.kind = StrategyKind::single;
+  std::vector<Contender> contenders = {one};
+  for (const int ranks : ranks_of(a.ranks.empty() ? "2" : a.ranks))
+    for (const StrategyKind kind : kinds) {
+      if (kind == StrategyKind::single) continue;
+      for (const auto& algorithm : algorithms_of(a.algorithm)) {
+        Contender contender{ranks, settings.strategy};
+        contender.strategy.kind = kind;
+        // It reduces, which few all-reduces are made for.
+        contender.strategy.algorithm = kind == StrategyKind::data_parallel ? "" : algorithm;
+        contenders.push_back(contender);
+        if (kind == StrategyKind::data_parallel) break;
+      }
+    }
+  return contenders;
+}
+
+int compare(const Arguments& a) {
+  TrainingSettings settings = settings_of(a);
+  if (!settings.checkpoint.empty() || settings.resume)
+    throw Error(ErrorCode::bad_input, "--compare: no --checkpoint and no --resume");
+  constexpr std::int64_t steps_by_default = 30;
+  settings.untimed_steps =
+      static_cast<std::int64_t>(count_of("--warmup-steps", a.warmup_steps, 1, 1'000'000));
+  settings.steps = settings.steps.value_or(steps_by_default) + settings.untimed_steps;
+  settings.epochs = 1;
+  settings.evaluate = false;
+  const auto rounds = static_cast<int>(count_of("--rounds", a.rounds, 1, 1000));
+  const auto contenders = contenders_of(a, settings);
+  const auto engine = trainer::engine_for(settings.model.model);
+  const auto data = data_of(a, settings.model.seed);
+  bench::Progress progress;
+  const auto comparison =
+      trainer::compare(*engine, data, settings, contenders, rounds,
+                       [&](std::size_t done, std::size_t of, const std::string& what) {
+                         progress.show(done, of, what);
+                       });
+  progress.erase();
+  if (a.format == "json") {
+    print(trainer::comparison_json(comparison));
+    return 0;
+  }
+  settings.strategy = contenders.front().strategy;
+  print(trainer::title(settings, data, 1, engine->facts()) + trainer::comparison_table(comparison));
+  return 0;
+}
+
+int run(const Arguments& a) {
+  warn_of_unknown_variables();
+  bench::clean_up_on_signals();
+  (void)trainer::keep_freed_memory();
+  return a.compare ? compare(a) : train(a);
+}
+
+void add_options(CLI::App& command, Arguments& a) {
+  const auto add = [&](const char* names, std::string& value, const char* type_name,
+                       const std::string& meaning) {
+    command.add_option(names, value, meaning)->type_name(type_name);
+  };
+  const auto flag = [&](const char* name, bool& value, const char* meaning) {
+    command.add_flag(name, value, meaning)->disable_flag_override();
+  };
+  add("--model", a.model, "NAME",
+      fmt::format("{} (default: lenet); all but mlp need libtorch",
+                  fmt::join(trainer::model_names(), ", ")));
+  add("--width", a.width, "N",
+      "Channels of resnet18's first stage (default: 64), hidden units of mlp (256)");
+  add("--ranks", a.ranks, "N[,N...]",
+      "Threads that learn together (default: 2, or 1 on one core); several numbers with --compare");
+  add("--strategy", a.strategy, "NAME",
+      fmt::format("{} (default: distributed, or single for one rank); a list with --compare",
+                  fmt::join(trainer::strategy_names(), ", ")));
+  add("-a,--algorithm", a.algorithm, "SPEC",
+      "What sums the gradients: a spec string or a plan file, one's own with --plugin (default: "
+      "auto); a list with --compare");
+  add("--backend", a.backend, "NAME",
+      "What gradients travel on: host, cuda (our plans on GPUs) or nccl (default: host); models "
+      "are "
+      "computed at the host either way");
+  add("--devices", a.devices, "N[,N...]", "GPUs, which ranks go round (default: all)");
+  add("--data", a.data, "DIR",
+      "Folder of IDX files with MNIST's names (default: Debian's dataset-fashion-mnist)");
+  add("--synthetic", a.synthetic, "N", "Made-up images instead, so many to learn from");
+  add("--samples", a.samples, "N", "Only the first so many images to learn from");
+  add("--batch", a.batch, "N", "Samples of a step, all ranks together (default: 256)");
+  add("--accumulate", a.accumulate, "N",
+      "Compute each batch in so many pieces, whose gradients are added up (default: 1)");
+  add("--epochs", a.epochs, "N", "(default: 10), those before --resume included");
+  add("--steps", a.steps, "N", "End after so many steps; with --compare per turn (default: 30)");
+  add("--lr", a.rate, "RATE",
+      "Learning rate for batches of 256, others in proportion (default: d2l's, 0.2 for lenet, else "
+      "0.1)");
+  flag("--no-scaling", a.no_scaling, "--lr is the rate whatever the batch");
+  add("--warmup", a.warmup, "EPOCHS",
+      "Reach the rate linearly, from that of 256 samples, or from 0 for no larger batch");
+  add("--momentum", a.momentum, "M", "(default: 0)");
+  add("--decay", a.decay, "D", "Weight decay (default: 0)");
+  add("--precision", a.precision, "TYPE", "float32 or float64 (default: float32)");
+  add("--wire-type", a.wire_type, "TYPE",
+      "gradients travel as they are (gradients; default) or as bfloat16");
+  add("--bucket", a.bucket, "SIZE",
+      "distributed: bytes of a bucket (default: an eighth of all, at most 25 MiB)");
+  add("--first-bucket", a.first_bucket, "SIZE", "distributed: of the first to travel");
+  flag("--no-overlap", a.no_overlap, "distributed: send the buckets behind the backward pass");
+  add("--slow-wire", a.slow_wire, "SIZE",
+      "Let collectives last longer, by their bytes at SIZE a second: what slow links would do");
+  add("--threads", a.threads, "N",
+      "Threads that a rank computes with (default: 1; more are slower where cores are shared)");
+  add("--prefetch", a.prefetch, "N", "Batches made ahead on a thread (default: 2; 0: no thread)");
+  add("--seed", a.seed, "N", "Of the first weights and the order of samples (default: 1)");
+  flag("--no-evaluation", a.no_evaluation, "Leave the test set alone");
+  add("--checkpoint", a.checkpoint, "FILE",
+      "Write a checkpoint (safetensors) there after every epoch, and keep the one before as "
+      "FILE.previous");
+  add("--checkpoint-steps", a.checkpoint_steps, "N", "And after every so many steps");
+  add("--resume", a.resume, "FILE",
+      "Go on from a checkpoint, whatever strategy and number of ranks wrote it");
+  flag("--compare", a.compare,
+       "Let one rank and --ranks ranks take turns, by strategy and algorithm, and print how much "
+       "faster they are");
+  add("--rounds", a.rounds, "N", "--compare: turns of each (default: 5)");
+  add("--warmup-steps", a.warmup_steps, "N", "--compare: untimed steps of a turn (default: 3)");
+  add_format_option(command, a.format, {"text", "json"});
+}
+
+}  // namespace
+
+void add_train_command(CLI::App& app, int& exit_code) {
+  auto* command =
+      app.add_subcommand("train", "Train LeNet or ResNet-18 data-parallel, by any collective");
+  const auto arguments = std::make_shared<Arguments>();
+  add_options(*command, *arguments);
+  command->footer(
+      "Models and settings are those of \"Dive into Deep Learning\" 12.5 and 12.6. A step's batch "
+      "is cut evenly over the ranks; the last step of an epoch takes what is left, so that every "
+      "sample comes once. Batch norms see their own rank's samples. Exit code 2 if training fails: "
+      "the last checkpoint stays.");
+  command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
+}
+
+}  // namespace ringside::cli

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include "ringside/trainer/compare.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ringside/base/json_write.hpp"
+
+namespace ringside::trainer {
+namespace {
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+std::vector<double> of_rounds(const std::vector<EpochReport>& rounds,
+                              const std::function<double(const EpochReport&)>& value) {
+  std::vector<double> values;
+  for (const auto& round : rounds) values.push_back(value(round));
+  return values;
+}
+
+/// How many times as fast as the first contender, round by round.
+std::vector<double> speedups(const Comparison& comparison, std::size_t contender) {
+  std::vector<double> ratios;
+  for (std::size_t round = 0; round < comparison.rounds[contender].size(); ++round)
+    ratios.push_back(comparison.rounds[contender][round].samples_per_second() /
+                     comparison.rounds[0][round].samples_per_second());
+  return ratios;
+}
+
+/// Milliseconds of a step, mean of the ranks, median of the rounds.
+double step_milliseconds(const std::vector<EpochReport>& rounds, Part part) {
+  return median(of_rounds(rounds, [part](const EpochReport& report) {
+    double sum = 0;
+    for (const auto& rank : report.ranks) sum += rank.times[part];
+    return 1e3 * sum / static_cast<double>(report.ranks.size()) / static_cast<double>(report.steps);
+  }));
+}
+
+double samples_per_second(const std::vector<EpochReport>& rounds) {
+  return median(
+      of_rounds(rounds, [](const EpochReport& report) { return report.samples_per_second(); }));
+}
+
+double cores(const std::vector<EpochReport>& rounds) {
+  return median(of_rounds(
+      rounds, [](const EpochReport& report) { return report.processor_seconds / report.seconds; }));
+}
+
+}  // namespace
+
+Comparison compare(Engine& engine, const Dataset& data, const TrainingSettings& settings,
+                   const std::vector<Contender>& contenders, int rounds,
+                   const std::function<void(std::size_t, std::size_t, const std::string&)>& going) {
+  Comparison comparison{contenders, {}};
+  comparison.rounds.resize(contenders.size());
+  const std::size_t all = contenders.size() * static_cast<std::size_t>(rounds);
+  Observer nobody;
+  for (int round = 0; round < rounds; ++round)
+    for (std::size_t i = 0; i < contenders.size(); ++i) {
+      going(static_cast<std::size_t>(round) * contenders.size() + i, all, describe(contenders[i]));
+      TrainingSettings own = settings;
+      own.strategy = contenders[i].strategy;
+      World world = make_world(own.backend, contenders[i].ranks);
+      // One epoch: the steps that are timed are not torn apart.
+      const auto reports = train(world, engine, data, own, nobody);
+      if (reports.size() != 1)
+        throw Error(ErrorCode::invalid_argument,
+                    "an epoch has too few steps to compare: take more samples or fewer steps");
+      comparison.rounds[i].push_back(reports.front());
+    }
+  return comparison;
+}
+
+std::string describe(const Contender& contender) {
+  const auto& strategy = contender.strategy;
+  if (strategy.kind == StrategyKind::single) return "single, 1 rank";
+  return fmt::format("{}, {}, {} ranks", to_string(strategy.kind),
+                     strategy.algorithm.empty() ? "auto" : strategy.algorithm, contender.ranks);
+}
+
+std::string comparison_table(const Comparison& comparison) {
+  std::string text = fmt::format(
+      "# measured: medians of {} rounds; speedup: median of same-round ratios (least to most); "
+      "ms of a step, mean of the ranks\n"
+      "{:<14} {:<20} {:>5} {:>10} {:>21} {:>6} {:>6} {:>8} {:>9} {:>8} {:>7} {:>7}\n",
+      comparison.rounds[0].size(), "strategy", "algorithm", "ranks", "samples/s", "speedup",
+      "cores", "data", "forward", "backward", "exposed", "hidden", "update");
+  for (std::size_t i = 0; i < comparison.contenders.size(); ++i) {
+    const auto& [ranks, strategy] = comparison.contenders[i];
+    const auto& rounds = comparison.rounds[i];
+    const auto ratios = speedups(comparison, i);
+    const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
+    const auto ms = [&](Part part) { return step_milliseconds(rounds, part); };
+    text += fmt::format(
+        "{:<14} {:<20} {:>5} {:>10.0f} {:>7.2f} ({:.2f} to {:.2f}) {:>6.2f} {:>6.2f} {:>8.2f} "
+        "{:>9.2f} {:>8.2f} {:>7.2f} {:>7.2f}\n",
+        to_string(strategy.kind),
+        strategy.kind == StrategyKind::single ? "-"
+        : strategy.algorithm.empty()          ? "auto"
+                                              : strategy.algorithm,
+        ranks, samples_per_second(rounds), median(ratios), *least, *most, cores(rounds),
+        ms(Part::data), ms(Part::forward), ms(Part::backward), ms(Part::exposed), ms(Part::hidden),
+        ms(Part::update));
+  }
+  return text;
+}
+
+std::string comparison_json(const Comparison& comparison) {
+  Json rows = Json::array();
+  for (std::size_t i = 0; i < comparison.contenders.size(); ++i) {
+    const auto& [ranks, strategy] = comparison.contenders[i];
+    const auto& rounds = comparison.rounds[i];
+    Json parts;
+    for (std::size_t part = 0; part < part_names.size(); ++part)
+      parts[std::string(part_names[part])] = step_milliseconds(rounds, static_cast<Part>(part));
+    rows.push_back(
+        {{"strategy", to_string(strategy.kind)},
+         {"algorithm", strategy.algorithm.empty() ? "auto" : strategy.algorithm},
+         {"ranks", ranks},
+         {"samples_per_second", samples_per_second(rounds)},
+         {"rounds", of_rounds(rounds, [](const EpochReport& r) { return r.samples_per_second(); })},
+         {"speedup", median(speedups(comparison, i))},
+         {"speedups", speedups(comparison, i)},
+         {"cores", cores(rounds)},
+         {"step_milliseconds", parts}});
+  }
+  return dump_json({{"kind", "training_comparison"}, {"times", "measured"}, {"rows", rows}});
+}
+
+}  // namespace ringside::trainer

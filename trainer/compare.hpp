@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+/// How much faster k ranks learn than one, by strategy and algorithm.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ringside/trainer/training.hpp"
+
+namespace ringside::trainer {
+
+/// One way to train: the settings that differ.
+struct Contender {
+  int ranks = 1;
+  StrategySettings strategy;
+};
+
+struct Comparison {
+  /// The first is what the others are compared with.
+  std::vector<Contender> contenders;
+  /// [contender][round]
+  std::vector<std::vector<EpochReport>> rounds;
+};
+
+/// Lets the contenders take turns, `rounds` times, so that what the machine does to one it does to
+/// its neighbours: `settings.steps` timed steps each, behind `settings.untimed_steps`. `going` is
+/// told what comes next.
+[[nodiscard]] Comparison compare(
+    Engine& engine, const Dataset& data, const TrainingSettings& settings,
+    const std::vector<Contender>& contenders, int rounds,
+    const std::function<void(std::size_t done, std::size_t of, const std::string& what)>& going);
+
+/// "distributed, ring, 2 ranks".
+[[nodiscard]] std::string describe(const Contender& contender);
+
+/// Samples per second, the speedup (median of same-round ratios, and their range), and the
+/// milliseconds of a step by part.
+[[nodiscard]] std::string comparison_table(const Comparison& comparison);
+[[nodiscard]] std::string comparison_json(const Comparison& comparison);
+
+}  // namespace ringside::trainer

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+#include "ringside/trainer/report.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <string_view>
+
+#include "ringside/base/json_write.hpp"
+#include "ringside/base/text.hpp"
+
+namespace ringside::trainer {
+namespace {
+
+/// A rank's time that has a part; hidden communication takes none.
+double worked(const StepTimes& times) {
+  return times[Part::data] + times[Part::forward] + times[Part::backward] + times[Part::update];
+}
+
+/// Mean over the ranks.
+double mean(const EpochReport& report, Part part) {
+  double sum = 0;
+  for (const auto& rank : report.ranks) sum += rank.times[part];
+  return sum / static_cast<double>(std::max<std::size_t>(report.ranks.size(), 1));
+}
+
+std::string how_it_travels(const StrategySettings& strategy) {
+  std::string words = strategy.algorithm.empty() ? "auto" : strategy.algorithm;
+  if (strategy.narrow_wire) words += ", as bfloat16";
+  if (strategy.kind == StrategyKind::distributed && !strategy.overlap) words += ", not overlapped";
+  return words;
+}
+
+/// With "123,456".
+std::string grouped(std::size_t number) {
+  std::string digits = fmt::to_string(number);
+  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3)
+    digits.insert(static_cast<std::size_t>(at), ",");
+  return digits;
+}
+
+Json json_of(const StepTimes& times) {
+  Json parts;
+  for (std::size_t part = 0; part < part_names.size(); ++part)
+    parts[std::string(part_names[part])] = times.seconds()[part];
+  return parts;
+}
+
+Json json_of(const EpochReport& report) {
+  Json ranks = Json::array();
+  for (const auto& rank : report.ranks)
+    ranks.push_back({{"seconds", json_of(rank.times)}, {"peak_bytes", rank.peak_bytes}});
+  Json epoch{{"epoch", report.epoch},
+             {"steps", report.steps},
+             {"samples", report.samples},
+             {"seconds", report.seconds},
+             {"processor_seconds", report.processor_seconds},
+             {"samples_per_second", report.samples_per_second()},
+             {"learning_rate", report.rate},
+             {"loss", report.training.loss},
+             {"accuracy", report.training.accuracy()}};
+  if (report.test) {
+    epoch["test_loss"] = report.test->loss;
+    epoch["test_accuracy"] = report.test->accuracy();
+  }
+  epoch["parameters_sha256"] = to_hex(report.parameters);
+  epoch["ranks"] = std::move(ranks);
+  return epoch;
+}
+
+}  // namespace
+
+std::string title(const TrainingSettings& settings, const Dataset& data, int ranks,
+                  const EngineFacts& engine) {
+  const auto& model = settings.model;
+  const auto width = width_of(model);
+  std::string text = fmt::format(
+      "# {}{}: {} parameters in {}; {}, {} images and {} to test\n", to_string(model.model),
+      model.width == 0 ? "" : fmt::format(" of width {}", width),
+      grouped(tensors_of(model).parameters.numbers()), to_string(model.precision), data.name,
+      grouped(data.training.count()), grouped(data.test.count()));
+  text += fmt::format("# {} on {} rank{}", to_string(settings.strategy.kind), ranks,
+                      ranks == 1 ? "" : "s");
+  if (ranks > 1)
+    text +=
+        fmt::format("; {} by {}",
+                    settings.strategy.kind == StrategyKind::data_parallel ? "reduce" : "all_reduce",
+                    how_it_travels(settings.strategy));
+  if (settings.backend.kind != BackendKind::host)
+    text += fmt::format("; computed at the host, travelling by {} on GPUs {}",
+                        to_string(settings.backend.kind),
+                        fmt::join(devices_of(settings.backend, ranks), ", "));
+  if (settings.wire > 0)
+    text += fmt::format("; collectives slowed by {}/s",
+                        format_bytes(static_cast<std::uint64_t>(settings.wire)));
+  text += fmt::format(
+      "\n# batch {}{}, learning rate {:.4g}{}{}, seed {}\n", settings.batch,
+      settings.pieces > 1 ? fmt::format(" in {} pieces", settings.pieces) : "", settings.rate,
+      settings.warmup_epochs > 0 ? fmt::format(" from {:.4g} within {:.4g} epochs",
+                                               settings.warmup_from, settings.warmup_epochs)
+                                 : "",
+      settings.momentum > 0 ? fmt::format(", momentum {:.4g}", settings.momentum) : "", model.seed);
+  text += fmt::format("# computed by {}, {} thread{} a rank{}{}\n", engine.name, settings.threads,
+                      settings.threads == 1 ? "" : "s", engine.settings.empty() ? "" : "; ",
+                      fmt::join(engine.settings, "; "));
+  for (const auto& warning : engine.warnings) text += fmt::format("# warning: {}\n", warning);
+  return text;
+}
+
+std::string table_head() {
+  return "# measured; times in % of the epoch, mean of the ranks; hidden: beside the backward "
+         "pass\n"
+         " epoch    loss  accuracy   test  seconds  samples/s   data  forward  backward  exposed"
+         "  hidden  update\n";
+}
+
+std::string table_row(const EpochReport& report) {
+  const auto percent = [&](Part part) {
+    return report.seconds > 0 ? 100 * mean(report, part) / report.seconds : 0;
+  };
+  return fmt::format(
+      "{:6d} {:7.4f}  {:8.3f}  {:>5} {:8.2f} {:10.0f}  {:5.1f} {:8.1f} {:9.1f} "
+      "{:8.1f} {:7.1f} {:7.1f}\n",
+      report.epoch, report.training.loss, report.training.accuracy(),
+      report.test ? fmt::format("{:.3f}", report.test->accuracy()) : "-", report.seconds,
+      report.samples_per_second(), percent(Part::data), percent(Part::forward),
+      percent(Part::backward), percent(Part::exposed), percent(Part::hidden),
+      percent(Part::update));
+}
+
+std::string summary(const std::vector<EpochReport>& reports, std::uint64_t seed) {
+  if (reports.empty()) return "# nothing was left to do\n";
+  std::string text;
+  constexpr std::size_t last = 3;
+  const auto from = reports.size() > last ? reports.end() - last : reports.begin();
+  const auto best = std::max_element(from, reports.end(), [](const auto& a, const auto& b) {
+    return (a.test ? a.test->accuracy() : 0) < (b.test ? b.test->accuracy() : 0);
+  });
+  if (best->test)
+    text += fmt::format("# best test accuracy of the last {} epoch{}: {:.4f} (seed {})\n",
+                        reports.end() - from, reports.end() - from == 1 ? "" : "s",
+                        best->test->accuracy(), seed);
+  text += fmt::format("# parameters on {}: SHA-256 {}...\n",
+                      reports.back().ranks.size() == 1 ? "the rank" : "all ranks",
+                      to_hex(reports.back().parameters).substr(0, 16));
+  return text;
+}
+
+std::string rank_table(const EpochReport& report) {
+  if (report.ranks.size() < 2) return "";
+  std::string text = fmt::format(
+      "# the ranks in epoch {} (measured): working, and waiting in or for a collective\n"
+      "  rank  work s  wait s  peak memory\n",
+      report.epoch);
+  double work = 0, memory = 0;
+  for (std::size_t rank = 0; rank < report.ranks.size(); ++rank) {
+    const auto& its = report.ranks[rank];
+    text += fmt::format("{:6d} {:7.2f} {:7.2f}  {:>11}\n", rank, worked(its.times),
+                        its.times[Part::exposed], format_bytes(its.peak_bytes));
+    if (rank == 0) continue;
+    work += worked(its.times);
+    memory += static_cast<double>(its.peak_bytes);
+  }
+  const auto others = static_cast<double>(report.ranks.size() - 1);
+  const auto& first = report.ranks.front();
+  if (work > 0 && memory > 0)
+    text += fmt::format(
+        "# rank 0 works {:.2f} x as long as the others' mean, with {:.2f} x the memory\n",
+        worked(first.times) / (work / others),
+        static_cast<double>(first.peak_bytes) / (memory / others));
+  return text;
+}
+
+std::string json_report(const TrainingSettings& settings, const Dataset& data, int ranks,
+                        const EngineFacts& engine, const std::vector<EpochReport>& reports) {
+  const auto& model = settings.model;
+  const auto& strategy = settings.strategy;
+  Json epochs = Json::array();
+  for (const auto& report : reports) epochs.push_back(json_of(report));
+  const Json all{{"kind", "training"},
+                 {"times", "measured"},
+                 {"model", to_string(model.model)},
+                 {"width", width_of(model)},
+                 {"parameters", tensors_of(model).parameters.numbers()},
+                 {"precision", to_string(model.precision)},
+                 {"data", data.name},
+                 {"training_samples", data.training.count()},
+                 {"test_samples", data.test.count()},
+                 {"ranks", ranks},
+                 {"backend", to_string(settings.backend.kind)},
+                 {"devices", devices_of(settings.backend, ranks)},
+                 {"strategy", to_string(strategy.kind)},
+                 {"algorithm", strategy.algorithm.empty() ? "auto" : strategy.algorithm},
+                 {"bfloat16_wire", strategy.narrow_wire},
+                 {"overlap", strategy.overlap},
+                 {"slowed_to_bytes_per_second", settings.wire},
+                 {"batch", settings.batch},
+                 {"pieces", settings.pieces},
+                 {"learning_rate", settings.rate},
+                 {"warmup_epochs", settings.warmup_epochs},
+                 {"momentum", settings.momentum},
+                 {"decay", settings.decay},
+                 {"seed", model.seed},
+                 {"engine", engine.name},
+                 {"engine_settings", engine.settings},
+                 {"threads_per_rank", settings.threads},
+                 {"epochs", epochs}};
+  return dump_json(all);
+}
+
+}  // namespace ringside::trainer

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+/// What training did, for people and for programs. Every number is measured.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ringside/trainer/training.hpp"
+
+namespace ringside::trainer {
+
+/// What is trained, on what, how; lines that begin with "# ".
+[[nodiscard]] std::string title(const TrainingSettings& settings, const Dataset& data, int ranks,
+                                const EngineFacts& engine);
+
+/// The head of the table of epochs, and a row of it. Behind loss and accuracies: how fast, and
+/// which part of the ranks' time went where.
+[[nodiscard]] std::string table_head();
+[[nodiscard]] std::string table_row(const EpochReport& report);
+
+/// What holds of the whole run: the best of the last epochs, the digest of the parameters.
+[[nodiscard]] std::string summary(const std::vector<EpochReport>& reports, std::uint64_t seed);
+
+/// A line per rank of the last epoch: how long it worked and waited, how much memory it had; and
+/// what rank 0 has more than the others. Empty for one rank.
+[[nodiscard]] std::string rank_table(const EpochReport& report);
+
+/// All of it as JSON.
+[[nodiscard]] std::string json_report(const TrainingSettings& settings, const Dataset& data,
+                                      int ranks, const EngineFacts& engine,
+                                      const std::vector<EpochReport>& reports);
+
+}  // namespace ringside::trainer

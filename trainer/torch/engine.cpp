@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+/// The engine on libtorch: what `libringside_torch.so` is entered by.
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <c10/core/Allocator.h>
+#include <c10/util/ThreadLocalDebugInfo.h>
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/function_hook.h>
+#include <torch/csrc/autograd/variable.h>
+#include <torch/version.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ringside/base/error.hpp"
+#include "ringside/trainer/engine_module.hpp"
+#include "ringside/trainer/host_replica.hpp"
+#include "ringside/trainer/torch/networks.hpp"
+
+namespace ringside::trainer::torch_engine {
+namespace {
+
+/// What libtorch throws is many lines long, most of them its call stack.
+template <class Body>
+decltype(auto) in_our_words(Body&& body) {
+  try {
+    return body();
+  } catch (const c10::Error& error) {
+    const std::string text = error.what_without_backtrace();
+    throw Error(ErrorCode::internal, "libtorch: " + text.substr(0, text.find('\n')));
+  }
+}
+
+/// The most that libtorch has had allocated on this thread at a time. The guard that installs it
+/// reports to it whatever the thread allocates and frees.
+class MemoryCount final : public c10::MemoryReportingInfoBase {
+ public:
+  void reportMemoryUsage(void* /*memory*/, std::int64_t bytes, std::int64_t /*allocated*/,
+                         std::int64_t /*reserved*/, c10::Device /*device*/) override {
+    now_ += bytes;  // negative when freed
+    peak_ = std::max(peak_, now_);
+  }
+  [[nodiscard]] bool memoryProfilingEnabled() const override { return true; }
+  [[nodiscard]] std::uint64_t peak() const { return static_cast<std::uint64_t>(peak_); }
+
+ private:
+  std::int64_t now_ = 0, peak_ = 0;
+};
+
+/// Called when a parameter's gradient has been accumulated. Not one of libtorch's lambda hooks,
+/// which have another signature in every other version.
+class ReadyHook final : public torch::autograd::FunctionPostHook {
+ public:
+  ReadyHook(const GradientReady& ready, std::size_t tensor) : ready_(ready), tensor_(tensor) {}
+  torch::autograd::variable_list operator()(
+      const torch::autograd::variable_list& outputs,
+      const torch::autograd::variable_list& /*inputs*/) override {
+    if (ready_) ready_(tensor_);
+    return outputs;
+  }
+
+ private:
+  const GradientReady& ready_;
+  std::size_t tensor_;
+};
+
+at::ScalarType scalar_type(ElementType type) {
+  return type == ElementType::float64 ? at::kDouble : at::kFloat;
+}
+
+class TorchReplica final : public HostReplica {
+ public:
+  explicit TorchReplica(const ModelSettings& settings)
+      : HostReplica(settings),
+        settings_(settings),
+        count_(std::make_shared<MemoryCount>()),
+        counting_(c10::DebugInfoKind::PROFILER_STATE, count_) {
+    const TensorLayout& layout = tensors().parameters;
+    parameters_ = views(layout, HostReplica::parameters());
+    statistics_ = views(tensors().statistics, HostReplica::statistics());
+    const auto gradients = views(layout, HostReplica::gradients());
+    for (std::size_t tensor = 0; tensor < layout.size(); ++tensor) {
+      parameters_[tensor].requires_grad_();
+      // Backward passes add to a gradient that is there, so it stays this run of the flat memory.
+      parameters_[tensor].mutable_grad() = gradients[tensor];
+      // A parameter has only a weak reference to what accumulates its gradient.
+      accumulators_.push_back(torch::autograd::impl::grad_accumulator(parameters_[tensor]));
+      accumulators_.back()->add_post_hook(std::make_unique<ReadyHook>(ready_, tensor));
+    }
+  }
+
+  Memory forward(const BatchView& batch, Mode mode) override {
+    return in_our_words([&] {
+      const at::AutoGradMode gradients(mode == Mode::training);
+      // The blob is only read, and only until its copy of another type is made.
+      auto* pixels = const_cast<std::uint8_t*>(batch.pixels.data());
+      constexpr auto side = static_cast<std::int64_t>(image_side);
+      const auto images =
+          at::from_blob(pixels, {static_cast<std::int64_t>(batch.samples()), 1, side, side},
+                        at::kByte)
+              .to(scalar_type(settings_.precision))
+              .div_(255);
+      auto outputs =
+          outputs_of(settings_, parameters_, statistics_, images, mode == Mode::training);
+      if (mode == Mode::training) graph_ = outputs;
+      last_outputs_ = outputs.detach().contiguous();
+      return Memory{last_outputs_.data_ptr(), static_cast<std::size_t>(last_outputs_.numel()),
+                    settings_.precision};
+    });
+  }
+
+  void backward(Memory output_gradient, const GradientReady& ready) override {
+    ready_ = ready;
+    in_our_words([&] {
+      const auto gradient =
+          at::from_blob(output_gradient.data, graph_.sizes(), scalar_type(settings_.precision));
+      torch::autograd::backward({graph_}, {gradient});
+      graph_.reset();
+    });
+    ready_ = {};
+  }
+
+  [[nodiscard]] std::uint64_t peak_bytes() const override {
+    return allocated_bytes() + count_->peak();
+  }
+
+ private:
+  [[nodiscard]] std::vector<at::Tensor> views(const TensorLayout& layout,
+                                              const Memory& memory) const {
+    std::vector<at::Tensor> tensors;
+    for (std::size_t tensor = 0; tensor < layout.size(); ++tensor)
+      tensors.push_back(at::from_blob(memory.part(layout.extent(tensor)).data, layout[tensor].sizes,
+                                      scalar_type(settings_.precision)));
+    return tensors;
+  }
+
+  ModelSettings settings_;
+  std::shared_ptr<MemoryCount> count_;
+  c10::DebugInfoGuard counting_;
+  GradientReady ready_;  // of the backward pass under way
+  std::vector<at::Tensor> parameters_, statistics_;
+  std::vector<std::shared_ptr<torch::autograd::Node>> accumulators_;
+  at::Tensor graph_, last_outputs_;
+};
+
+/// OpenBLAS, if that is what computes matrix products here. Its functions are looked up, as we are
+/// not linked with it.
+struct OpenBlas {
+  using SetThreads = void(int);
+  using Text = char*();
+  SetThreads* set_threads = function<SetThreads>("openblas_set_num_threads");
+  Text* configuration = function<Text>("openblas_get_config");
+
+ private:
+  template <class F>
+  static F* function(const char* name) {
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): that is how dlsym speaks
+    return reinterpret_cast<F*>(::dlsym(blas_library(), name));
+  }
+  /// What libtorch has loaded under the name that Debian's alternatives give to a BLAS.
+  static void* blas_library() {
+    void* loaded = ::dlopen("libblas.so.3", RTLD_NOW | RTLD_NOLOAD);
+    return loaded != nullptr ? loaded : RTLD_DEFAULT;
+  }
+};
+
+class TorchEngine final : public Engine {
+ public:
+  EngineFacts facts() override {
+    EngineFacts facts;
+    facts.name = "libtorch " TORCH_VERSION;
+    if (blas_.configuration != nullptr) {
+      const std::string_view words = blas_.configuration();
+      facts.settings.push_back(
+          fmt::format("BLAS: {}", words.substr(0, words.find_last_not_of(' ') + 1)));
+    } else {
+      facts.settings.emplace_back("BLAS: not OpenBLAS");
+      facts.warnings.emplace_back(
+          "the BLAS here is not OpenBLAS; the reference BLAS costs LeNet a third of its speed: "
+          "install libopenblas0-pthread");
+    }
+    return facts;
+  }
+
+  std::unique_ptr<Replica> make_replica(const ModelSettings& settings, int threads) override {
+    // Both for this thread, before its first operation; what they would take by themselves depends
+    // on the machine.
+    at::set_num_threads(threads);
+    if (blas_.set_threads != nullptr) blas_.set_threads(threads);
+    return in_our_words([&] { return std::make_unique<TorchReplica>(settings); });
+  }
+
+ private:
+  OpenBlas blas_;
+};
+
+}  // namespace
+}  // namespace ringside::trainer::torch_engine
+
+extern "C" ringside::trainer::Engine* ringside_make_engine() {
+  return new ringside::trainer::torch_engine::TorchEngine();
+}

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: MIT
+#include "ringside/trainer/training.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <ctime>
+#include <span>
+#include <utility>
+
+#include "ringside/base/text.hpp"
+#include "ringside/trainer/data/prefetch.hpp"
+#include "ringside/trainer/data/sampler.hpp"
+#include "ringside/trainer/throttled.hpp"
+
+namespace ringside::trainer {
+namespace {
+
+constexpr std::size_t evaluation_batch = 256;
+
+double processor_seconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+void check(const TrainingSettings& settings, const Dataset& data) {
+  const auto demand = [](bool holds, std::string_view otherwise) {
+    if (!holds) throw Error(ErrorCode::invalid_argument, std::string(otherwise));
+  };
+  demand(settings.batch >= 1, "a batch has at least one sample");
+  demand(settings.pieces >= 1 && settings.pieces <= settings.batch,
+         "a batch is accumulated in 1 to as many pieces as it has samples");
+  demand(std::isfinite(settings.rate) && settings.rate > 0, "a learning rate is above 0");
+  demand(settings.epochs >= 0, "the number of epochs is not negative");
+  demand(data.training.count() > 0, "there is nothing to learn from");
+  if (!settings.resume) return;
+  const Checkpoint& from = *settings.resume;
+  const auto wanted = [&](bool same, std::string_view what, std::string_view saved,
+                          std::string_view asked) {
+    if (!same)
+      throw Error(ErrorCode::bad_input,
+                  fmt::format("the checkpoint is of {} {}, not {}", what, saved, asked));
+  };
+  const auto& model = settings.model;
+  wanted(from.model.model == model.model, "the model", to_string(from.model.model),
+         to_string(model.model));
+  wanted(width_of(from.model) == width_of(model), "width", fmt::to_string(width_of(from.model)),
+         fmt::to_string(width_of(model)));
+  wanted(from.model.precision == model.precision, "precision", to_string(from.model.precision),
+         to_string(model.precision));
+  wanted(from.model.seed == model.seed, "seed", fmt::to_string(from.model.seed),
+         fmt::to_string(model.seed));
+  wanted(from.position.step == 0 || from.batch == settings.batch, "an epoch begun with batches of",
+         fmt::to_string(from.batch), fmt::to_string(settings.batch));
+}
+
+/// What the ranks share; only rank 0 writes.
+struct Shared {
+  Engine& engine;
+  const Dataset& data;
+  const TrainingSettings& settings;
+  Observer& observer;
+  std::vector<EpochReport> reports;
+  std::optional<Position> saved;
+};
+
+/// One rank.
+class Trainee {
+ public:
+  Trainee(Shared& shared, Communicator& comm)
+      : shared_(shared),
+        settings_(shared.settings),
+        comm_(comm),
+        replica_(shared.engine.make_replica(settings_.model, settings_.threads)),
+        strategy_(make_strategy(settings_.strategy, *replica_, comm_, times_)) {
+    if (settings_.momentum != 0) replica_->keep_velocity();
+    if (settings_.resume) {
+      restore(*settings_.resume, *replica_);
+      position_ = settings_.resume->position;
+    }
+    const std::size_t samples = shared_.data.training.count();
+    steps_per_epoch_ = static_cast<std::int64_t>((samples + settings_.batch - 1) / settings_.batch);
+    schedule_ = {settings_.warmup_from, settings_.rate,
+                 static_cast<std::int64_t>(std::llround(settings_.warmup_epochs *
+                                                        static_cast<double>(steps_per_epoch_)))};
+    steps_in_all_ = std::max<std::int64_t>(settings_.epochs * steps_per_epoch_ - steps_so_far(), 0);
+    if (settings_.steps) steps_in_all_ = std::min(steps_in_all_, *settings_.steps);
+    (void)agreed_parameters();
+  }
+
+  void run() {
+    while (done_ < steps_in_all_) run_epoch();
+  }
+
+ private:
+  [[nodiscard]] bool is_first() const { return comm_.rank() == 0; }
+  [[nodiscard]] std::int64_t steps_so_far() const {
+    return static_cast<std::int64_t>(position_.epoch) * steps_per_epoch_ +
+           static_cast<std::int64_t>(position_.step);
+  }
+
+  void run_epoch() {
+    EpochReport report;
+    report.epoch = static_cast<int>(position_.epoch) + 1;
+    Loss sum;
+    begin_timing();
+    {
+      const EpochOrder order(shared_.data.training.count(), settings_.batch, settings_.model.seed,
+                             position_.epoch);
+      Prefetcher batches(batch_maker(order), settings_.prefetch);
+      const std::size_t first = position_.step;
+      for (std::size_t step = first; step < order.steps() && done_ < steps_in_all_; ++step) {
+        const Loss loss = run_step(order.step(step), batches, report);
+        sum.sum += loss.sum;
+        sum.correct += loss.correct;
+        if (is_first()) shared_.observer.after_step(done_, steps_in_all_, order.step(step).size());
+        if (settings_.checkpoint_steps > 0 && done_ % settings_.checkpoint_steps == 0 &&
+            step + 1 < order.steps())
+          save();
+        if (done_ == settings_.untimed_steps) {
+          comm_.barrier();
+          report.steps = report.samples = 0;
+          sum = {};
+          begin_timing();
+        }
+      }
+      if (position_.step == order.steps()) position_ = {position_.epoch + 1, 0};
+    }
+    report.seconds = watch_.elapsed().count();
+    report.processor_seconds = processor_seconds() - processor_;
+    finish_epoch(report, sum);
+  }
+
+  void begin_timing() {
+    times_ = {};
+    (void)watch_.restart();
+    processor_ = processor_seconds();
+  }
+
+  Loss run_step(std::span<const std::uint32_t> samples, Prefetcher& batches, EpochReport& report) {
+    shared_.observer.before_step(comm_.rank(), position_);
+    const double rate = schedule_.at(steps_so_far());
+    replica_->clear_gradients();
+    Loss loss;
+    for (std::size_t piece = 0; piece < settings_.pieces; ++piece) {
+      const Batch batch = timed(times_, Part::data, [&] { return batches.next(); });
+      batch_bytes_ =
+          std::max<std::uint64_t>(batch_bytes_, batch.pixels.capacity() + batch.labels.capacity());
+      const Loss own =
+          strategy_->accumulate(batch, part_of(samples.size(), settings_.pieces, piece).length,
+                                piece + 1 == settings_.pieces);
+      loss.sum += own.sum;
+      loss.correct += own.correct;
+    }
+    if (!std::isfinite(loss.sum))
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("the loss is {} in epoch {}, step {}: is the learning rate {} too "
+                              "high?",
+                              loss.sum, position_.epoch + 1, position_.step + 1, rate))
+          .at_rank(comm_.rank());
+    strategy_->update({.rate = rate,
+                       .samples = static_cast<double>(samples.size()),
+                       .momentum = settings_.momentum,
+                       .decay = settings_.decay});
+    ++position_.step;
+    ++done_;
+    ++report.steps;
+    report.samples += static_cast<std::int64_t>(samples.size());
+    report.rate = rate;
+    return loss;
+  }
+
+  /// Gives this rank's share of every piece of every step from the current one on.
+  Prefetcher::Make batch_maker(const EpochOrder& order) {
+    return [this, &order, step = static_cast<std::size_t>(position_.step),
+            piece = std::size_t{0}]() mutable -> std::optional<Batch> {
+      if (step == order.steps()) return std::nullopt;
+      const auto samples = order.step(step);
+      const auto own = piece_of(samples, part_of(samples.size(), settings_.pieces, piece));
+      if (++piece == settings_.pieces) ++step, piece = 0;
+      return shared_.data.training.batch(piece_of(own, strategy_->share_of(own.size())));
+    };
+  }
+
+  void finish_epoch(EpochReport& report, const Loss& sum) {
+    report.ranks = gather_reports(report, sum);
+    synchronise();
+    report.parameters = agreed_parameters();
+    if (settings_.evaluate)
+      report.test = evaluate(*replica_, comm_, shared_.data.test, evaluation_batch);
+    if (!settings_.checkpoint.empty()) save();
+    if (!is_first()) return;
+    shared_.observer.after_epoch(report);
+    shared_.reports.push_back(std::move(report));
+  }
+
+  /// Every rank's times; and in `report` the loss of all and the time of the slowest.
+  std::vector<RankReport> gather_reports(EpochReport& report, const Loss& sum) {
+    constexpr std::size_t parts = part_names.size();
+    std::array<double, parts + 4> own{};
+    std::copy_n(times_.seconds().begin(), parts, own.begin());
+    own[parts] = static_cast<double>(replica_->peak_bytes() + batch_bytes_);
+    own[parts + 1] = sum.sum;
+    own[parts + 2] = static_cast<double>(sum.correct);
+    own[parts + 3] = report.seconds;
+    std::vector<double> all(own.size() * static_cast<std::size_t>(comm_.size()));
+    comm_.all_gather(own, all);
+    std::vector<RankReport> ranks(static_cast<std::size_t>(comm_.size()));
+    double loss = 0, correct = 0;
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      const auto its = std::span(all).subspan(rank * own.size(), own.size());
+      std::copy_n(its.begin(), parts, ranks[rank].times.seconds().begin());
+      ranks[rank].peak_bytes = static_cast<std::uint64_t>(its[parts]);
+      loss += its[parts + 1];
+      correct += its[parts + 2];
+      report.seconds = std::max(report.seconds, its[parts + 3]);
+    }
+    report.training = {loss / static_cast<double>(report.samples),
+                       static_cast<std::int64_t>(correct), report.samples};
+    return ranks;
+  }
+
+  /// All ranks hold the same: parameters by the strategy, and rank 0's statistics, as with
+  /// DistributedDataParallel and nn.DataParallel. (Training does not read the statistics.)
+  void synchronise() {
+    strategy_->synchronise();
+    const Memory statistics = replica_->statistics();
+    if (statistics.elements != 0)
+      comm_.broadcast(statistics.data, statistics.data, statistics.elements, statistics.type, 0);
+  }
+
+  /// The digest of the parameters. Throws Error(mismatch) on all ranks if they differ.
+  Digest agreed_parameters() {
+    std::vector<std::byte> bytes(replica_->parameters().bytes());
+    replica_->copy_to_host(replica_->parameters(), bytes);
+    const Digest own = sha256(bytes);
+    std::vector<std::uint8_t> all(own.size() * static_cast<std::size_t>(comm_.size()));
+    comm_.all_gather(own, all);
+    for (int rank = 1; rank < comm_.size(); ++rank)
+      if (!std::equal(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(own.size()),
+                      all.begin() + static_cast<std::ptrdiff_t>(own.size()) * rank))
+        throw Error(ErrorCode::mismatch,
+                    fmt::format("rank {} holds other parameters than rank 0 after {} steps", rank,
+                                steps_so_far()))
+            .at_rank(rank);
+    return own;
+  }
+
+  void save() {
+    synchronise();
+    if (!is_first()) return;
+    save_checkpoint(settings_.checkpoint,
+                    take_checkpoint(*replica_, settings_.model, settings_.batch, position_));
+    shared_.saved = position_;
+  }
+
+  Shared& shared_;
+  const TrainingSettings& settings_;
+  Communicator& comm_;
+  StepTimes times_;
+  Stopwatch watch_;
+  double processor_ = 0;
+  std::unique_ptr<Replica> replica_;
+  std::unique_ptr<Strategy> strategy_;
+  Position position_;
+  RateSchedule schedule_;
+  std::int64_t steps_per_epoch_ = 0;
+  std::int64_t steps_in_all_ = 0;  ///< of this call
+  std::int64_t done_ = 0;
+  std::uint64_t batch_bytes_ = 0;
+};
+
+}  // namespace
+
+std::vector<EpochReport> train(World& world, Engine& engine, const Dataset& data,
+                               const TrainingSettings& settings, Observer& observer) {
+  check(settings.model);
+  check(settings, data);
+  Shared shared{engine, data, settings, observer, {}, {}};
+  try {
+    const auto devices = devices_of(settings.backend, world.size());
+    world.run([&](Communicator& comm) {
+      // Each refers to the one before it.
+      std::optional<Communicator> at_host, slow;
+      if (!devices.empty())
+        at_host.emplace(staged(comm, devices[static_cast<std::size_t>(comm.rank())]));
+      Communicator& fast = at_host ? *at_host : comm;
+      if (settings.wire > 0) slow.emplace(throttled(fast, settings.wire));
+      Trainee(shared, slow ? *slow : fast).run();
+    });
+  } catch (const Error& error) {
+    if (!shared.saved) throw;
+    throw Error(error.code(), fmt::format("{}; the last checkpoint is {} (epoch {}, step {})",
+                                          error.what(), quote(settings.checkpoint, 200),
+                                          shared.saved->epoch, shared.saved->step));
+  }
+  return std::move(shared.reports);
+}
+
+}  // namespace ringside::trainer

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+/// Trains a model on all ranks of a world.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ringside/collectives/world.hpp"
+#include "ringside/trainer/backend.hpp"
+#include "ringside/trainer/checkpoint.hpp"
+#include "ringside/trainer/data/dataset.hpp"
+#include "ringside/trainer/engine.hpp"
+#include "ringside/trainer/evaluation.hpp"
+#include "ringside/trainer/sha256.hpp"
+#include "ringside/trainer/strategies/strategy.hpp"
+
+namespace ringside::trainer {
+
+struct TrainingSettings {
+  ModelSettings model;  ///< its seed is also that of the samples' order
+  StrategySettings strategy;
+  BackendSettings backend;  ///< of the world that is trained on (make_world)
+  std::size_t batch = 256;  ///< samples of a step, over all ranks and pieces
+  std::size_t pieces = 1;   ///< gradients of so many pieces of a batch are accumulated
+  int epochs = 10;          ///< in all, those of a resumed run included
+  /// Ends, in the middle of an epoch perhaps, when this call has made so many steps.
+  std::optional<std::int64_t> steps;
+  double rate = 0.1;         ///< learning rate
+  double warmup_from = 0;    ///< rate that the warm-up begins at
+  double warmup_epochs = 0;  ///< how long it lasts
+  double momentum = 0, decay = 0;
+  int threads = 1;                    ///< that a rank computes with
+  std::size_t prefetch = 2;           ///< batches made ahead; 0: no thread for that
+  bool evaluate = true;               ///< on the test set, after every epoch
+  std::string checkpoint;             ///< file written after every epoch; empty: none
+  std::int64_t checkpoint_steps = 0;  ///< and after so many steps; 0: not
+  std::shared_ptr<const Checkpoint> resume;
+  std::int64_t untimed_steps =
+      0;            ///< of this call, the first: not in the report's times and counts
+  double wire = 0;  ///< bytes per second that collectives are slowed down to; 0: not
+};
+
+/// One rank within an epoch.
+struct RankReport {
+  StepTimes times;
+  std::uint64_t peak_bytes = 0;  ///< of its replica and batches, since the beginning
+};
+
+struct EpochReport {
+  int epoch = 0;  ///< from 1 on
+  std::int64_t steps = 0, samples = 0;
+  double seconds = 0;            ///< of the slowest rank's steps, evaluation not included
+  double processor_seconds = 0;  ///< of all threads in that time
+  double rate = 0;               ///< learning rate of its last step
+  Score training;                ///< while learning: of parameters that changed meanwhile
+  std::optional<Score> test;
+  std::vector<RankReport> ranks;
+  Digest parameters{};  ///< SHA-256, the same on all ranks
+
+  [[nodiscard]] double samples_per_second() const {
+    return seconds > 0 ? static_cast<double>(samples) / seconds : 0;
+  }
+};
+
+/// Is told how training goes.
+class Observer {
+ public:
+  Observer() = default;
+  Observer(const Observer&) = delete;
+  Observer& operator=(const Observer&) = delete;
+  virtual ~Observer() = default;
+  /// On every rank's thread.
+  virtual void before_step(int /*rank*/, const Position& /*position*/) {}
+  /// On rank 0's thread: so many steps of this call's are done.
+  virtual void after_step(std::int64_t /*done*/, std::int64_t /*of*/, std::size_t /*samples*/) {}
+  /// On rank 0's thread.
+  virtual void after_epoch(const EpochReport& /*report*/) {}
+};
+
+/// Trains and returns a report for every epoch that was begun. Throws Error: invalid_argument for
+/// settings that make no sense and for a loss that is no finite number; bad_input for a checkpoint
+/// of another model; mismatch if ranks come to hold different parameters; else what a rank threw
+/// first. If a checkpoint was written, the message says which.
+[[nodiscard]] std::vector<EpochReport> train(World& world, Engine& engine, const Dataset& data,
+                                             const TrainingSettings& settings, Observer& observer);
+
+}  // namespace ringside::trainer
