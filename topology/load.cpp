@@ -17,11 +17,6 @@
 namespace ringside {
 namespace {
 
-std::optional<Topology> preset_named(const std::string& input) {
-  std::error_code ignored;
-  return std::filesystem::exists(input, ignored) ? std::nullopt : make_preset(input);
-}
-
 /// A file that is not there may be a preset's name misspelt.
 [[noreturn]] void fail_to_find(const std::string& input) {
   std::vector<std::string_view> names;
@@ -30,33 +25,53 @@ std::optional<Topology> preset_named(const std::string& input) {
                                                 did_you_mean(input, names)));
 }
 
-std::vector<Reading> read_input(const std::string& input) {
-  std::error_code ignored;
-  if (input != "-" && !std::filesystem::exists(input, ignored)) fail_to_find(input);
-  return read_text(read_file(input, TextLimits{}.bytes), input == "-" ? "standard input" : input);
-}
-
 }  // namespace
 
-LoadedTopology load_topology(std::span<const std::string> inputs) {
+void check_alone(const std::string& preset, std::size_t inputs) {
+  if (inputs > 1)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("the preset {} is a whole machine: it takes no other inputs", preset));
+}
+
+std::optional<Topology> preset_of_input(const std::string& input) {
+  std::error_code ignored;
+  return std::filesystem::exists(input, ignored) ? std::nullopt : make_preset(input);
+}
+
+std::string text_of_input(const std::string& input) {
+  std::error_code ignored;
+  if (input != "-" && !std::filesystem::exists(input, ignored)) fail_to_find(input);
+  return read_file(input, TextLimits{}.bytes);
+}
+
+std::string source_name(const std::string& input) {
+  return input == "-" ? "standard input" : input;
+}
+
+LoadedTopology load_readings(std::vector<Reading> readings) {
   LoadedTopology loaded;
-  for (const auto& input : inputs) {
-    if (auto topology = preset_named(input)) {
-      if (inputs.size() > 1)
-        throw Error(
-            ErrorCode::invalid_argument,
-            fmt::format("the preset {} is a whole machine: it takes no other inputs", input));
-      loaded.built = BuiltTopology{.topology = std::move(*topology), .findings = {}};
-      return loaded;
-    }
-    std::ranges::move(read_input(input), std::back_inserter(loaded.readings));
-  }
+  loaded.readings = std::move(readings);
   if (tells_links(loaded.readings)) loaded.built = build_topology(loaded.readings);
   std::vector<Finding> findings;
   loaded.measured =
       measurements_of(loaded.readings, loaded.built ? &loaded.built->topology : nullptr, findings);
   if (loaded.built) std::ranges::move(findings, std::back_inserter(loaded.built->findings));
   return loaded;
+}
+
+LoadedTopology load_topology(std::span<const std::string> inputs) {
+  std::vector<Reading> readings;
+  for (const auto& input : inputs) {
+    if (auto topology = preset_of_input(input)) {
+      check_alone(input, inputs.size());
+      LoadedTopology loaded;
+      loaded.built = BuiltTopology{.topology = std::move(*topology), .findings = {}};
+      return loaded;
+    }
+    std::ranges::move(read_text(text_of_input(input), source_name(input)),
+                      std::back_inserter(readings));
+  }
+  return load_readings(std::move(readings));
 }
 
 }  // namespace ringside

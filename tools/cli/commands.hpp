@@ -18,6 +18,7 @@ namespace ringside::cli {
 void add_algorithms_command(CLI::App& app, int& exit_code);
 void add_bench_command(CLI::App& app, int& exit_code);
 void add_choose_command(CLI::App& app);
+void add_diagnose_command(CLI::App& app, int& exit_code);
 void add_explain_command(CLI::App& app, int& exit_code);
 void add_options_command(CLI::App& app, int& exit_code);
 void add_plan_command(CLI::App& app, int& exit_code);

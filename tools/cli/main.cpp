@@ -78,6 +78,7 @@ void add_commands(CLI::App& app, int& exit_code) {
   add_choose_command(app);
 #endif
   add_explain_command(app, exit_code);
+  add_diagnose_command(app, exit_code);
   add_topo_command(app, exit_code);
 #ifdef RINGSIDE_WITH_TRAINER
   add_train_command(app, exit_code);

@@ -129,6 +129,20 @@ void note_numa_nodes(std::span<const Reading> readings, const std::vector<PciFun
   }
 }
 
+/// What `lspci -vvv` tells of ports.
+void note_redirects(std::span<const Reading> readings, PciMachine& machine) {
+  for (const auto& reading : readings) {
+    const auto* links = std::get_if<LspciLinks>(&reading.facts);
+    if (links == nullptr) continue;
+    for (const auto& device : links->devices) {
+      const auto address = parse_pci_address(device.address);
+      if (!device.acs || !address) continue;
+      for (auto& each : machine.functions)
+        if (each.address == *address) each.acs_redirect = device.acs->redirects();
+    }
+  }
+}
+
 /// Devices of a NUMA node that nothing states may be of several.
 void mark_undecided(Topology& topology) {
   auto devices = topology.gpus();
@@ -164,6 +178,7 @@ std::optional<Topology> topology_from_lspci(std::span<const Reading> readings) {
   const auto gpus = gpus_of(machine);
   if (gpus.empty()) return std::nullopt;
   note_numa_nodes(readings, gpus);
+  note_redirects(readings, machine);
   Topology topology = topology_from_pci(machine);
   name_models(*tree, topology);
   mark_undecided(topology);

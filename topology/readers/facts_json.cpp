@@ -121,6 +121,14 @@ class Writer {
     merge(nvbandwidth_json(facts));
   }
 
+  /// Stands beside whatever else a text has, which gives the file its kind.
+  void add(const HostFacts& host) {
+    if (kind_.empty()) add_kind("host");
+    Json facts = Json::array();
+    for (const auto& fact : host.facts) facts.push_back({{fact.key, fact.value}});
+    merge({{"host", std::move(facts)}});
+  }
+
   /// A report has many tables: the first is the file's, the others stand beside it.
   void add(const CollectiveRows& facts) {
     if (has_rows_) {

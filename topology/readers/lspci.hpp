@@ -44,6 +44,13 @@ struct LspciDevice {
   std::optional<LinkStatus> status;
   std::optional<AcsControl> acs;
   std::optional<int> numa;  ///< its NUMA node
+  /// Of a bridge: the first and the last bus below it.
+  struct Buses {
+    int secondary = 0, subordinate = 0;
+  };
+  std::optional<Buses> buses;
+  int line = 0;                       ///< of its heading; 0 where its address was not pasted
+  int status_line = 0, acs_line = 0;  ///< of LnkSta and ACSCtl
 };
 
 struct LspciLinks {
@@ -72,6 +79,10 @@ struct LspciTree {
   int gpu_lines = 0;
   bool truncated = false;
 };
+
+/// The bridges of the list that lie above a device, the nearest first.
+[[nodiscard]] std::vector<const LspciDevice*> bridges_above(const LspciLinks& links,
+                                                            const LspciDevice& device);
 
 struct Reading;
 

@@ -2,6 +2,8 @@
 /// `lspci -vvv`: LnkCap, LnkSta and ACSCtl of every device.
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <functional>
 
 #include "ringside/base/text.hpp"
 #include "ringside/topology/graph.hpp"
@@ -26,11 +28,19 @@ std::pair<std::string, std::string> value_of(std::string_view text, std::string_
   return {value, std::string(rest.substr(1, rest.find(')') - 1))};
 }
 
-/// The text behind "LnkSta:", wherever in the line it stands.
-std::optional<std::string_view> behind(std::string_view line, std::string_view key) {
-  const auto at = line.find(key);
-  if (at == std::string_view::npos) return std::nullopt;
-  return line.substr(at + key.size());
+/// "00, secondary=01, subordinate=03, sec-latency=0": hexadecimal.
+std::optional<LspciDevice::Buses> read_buses(std::string_view text) {
+  const auto number = [&](std::string_view key) {
+    int value = -1;
+    if (const auto digits = behind(text, key))
+      std::from_chars(digits->data(), digits->data() + std::min<std::size_t>(digits->size(), 2),
+                      value, 16);
+    return value;
+  };
+  const LspciDevice::Buses buses{.secondary = number("secondary="),
+                                 .subordinate = number("subordinate=")};
+  if (buses.secondary < 1 || buses.subordinate < buses.secondary) return std::nullopt;
+  return buses;
 }
 
 AcsControl read_acs(std::string_view text) {
@@ -68,7 +78,7 @@ class LinksReader {
 
  private:
   void look_at(const TextLine& line) {
-    if (start_device(line.text)) {
+    if (start_device(line)) {
       if (!is_named_controller(links_.devices.back())) return;
       if (first_line_ == 0) first_line_ = line.number;
       last_line_ = std::max(last_line_, line.number);
@@ -81,15 +91,21 @@ class LinksReader {
     } else if (const auto status = behind(line.text, "LnkSta:")) {
       const auto [speed, speed_flag] = value_of(*status, "Speed ");
       const auto [width, width_flag] = value_of(*status, "Width ");
-      device([](const LspciDevice& each) { return each.status.has_value(); }).status = {
+      auto& each = device([](const LspciDevice& known) { return known.status.has_value(); });
+      each.status = {
           .speed = speed, .speed_flag = speed_flag, .width = width, .width_flag = width_flag};
+      each.status_line = line.number;
     } else if (const auto acs = behind(line.text, "ACSCtl:")) {
       auto control = read_acs(*acs);
       if (!control.complete)
         findings_.push_back({Severity::warning, line.number, "this ACSCtl line is cut"});
-      device([](const LspciDevice& each) { return each.acs.has_value(); }).acs = std::move(control);
-    } else if (const auto node = behind(line.text, "NUMA node:");
-               node && !links_.devices.empty() && !links_.devices.back().address.empty()) {
+      auto& each = device([](const LspciDevice& known) { return known.acs.has_value(); });
+      each.acs = std::move(control);
+      each.acs_line = line.number;
+    } else if (const auto buses = behind(line.text, "Bus: primary="); buses && has_address()) {
+      links_.devices.back().buses = read_buses(*buses);
+      return;
+    } else if (const auto node = behind(line.text, "NUMA node:"); node && has_address()) {
       if (const auto number = parse_int(trim(*node), 0, 1'000'000))
         links_.devices.back().numa = static_cast<int>(*number);
       return;
@@ -98,6 +114,10 @@ class LinksReader {
     }
     if (first_line_ == 0) first_line_ = line.number;
     last_line_ = line.number;
+  }
+
+  [[nodiscard]] bool has_address() const {
+    return !links_.devices.empty() && !links_.devices.back().address.empty();
   }
 
   /// "3D controller: NVIDIA ...": the class names of pci.ids for what a topology is made of.
@@ -113,11 +133,12 @@ class LinksReader {
   }
 
   /// "31:00.0" or "0000:31:00.0 3D controller: ...".
-  bool start_device(std::string_view line) {
-    line = trim(line);
+  bool start_device(const TextLine& heading) {
+    const auto line = trim(heading.text);
     const auto words = split_blanks(line);
     if (words.empty() || !parse_pci_address(words.front())) return false;
     auto& device = links_.devices.emplace_back();
+    device.line = heading.number;
     device.address = words.front();
     device.description = trim(line.substr(words.front().size()));
     return true;
@@ -136,6 +157,21 @@ class LinksReader {
 };
 
 }  // namespace
+
+std::vector<const LspciDevice*> bridges_above(const LspciLinks& links, const LspciDevice& device) {
+  std::vector<const LspciDevice*> above;
+  const auto place = parse_pci_address(device.address);
+  if (!place) return above;
+  for (const auto& bridge : links.devices) {
+    const auto address = parse_pci_address(bridge.address);
+    if (bridge.buses && address && address->domain == place->domain &&
+        bridge.buses->secondary <= place->bus && place->bus <= bridge.buses->subordinate)
+      above.push_back(&bridge);
+  }
+  std::ranges::stable_sort(above, std::greater{},
+                           [](const LspciDevice* bridge) { return bridge->buses->secondary; });
+  return above;
+}
 
 std::vector<Reading> read_lspci_links(const Text& text) { return LinksReader().read(text); }
 

@@ -13,13 +13,6 @@ namespace {
 constexpr int most_ranks = 1 << 20;
 constexpr std::size_t most_kept = 10'000;  ///< rings, masks, warnings: more tell nothing new
 
-/// What stands behind a phrase.
-std::optional<std::string_view> behind(std::string_view line, std::string_view phrase) {
-  const auto at = line.find(phrase);
-  if (at == std::string_view::npos) return std::nullopt;
-  return trim(line.substr(at + phrase.size()));
-}
-
 std::optional<int> rank_in(std::string_view text) {
   const auto number = parse_int(text, 0, most_ranks);
   return number ? std::optional(static_cast<int>(*number)) : std::nullopt;
@@ -60,6 +53,9 @@ class LogReader {
     read_affinity(*info);
     read_environment(*info);
     if (const auto words = behind(*info, "nranks ")) note_ranks(words->substr(0, words->find(' ')));
+    if (const auto words = behind(*info, "nNodes "))
+      if (const auto boxes = rank_in(words->substr(0, words->find_first_of(" ,"))))
+        log_.boxes = std::max(log_.boxes.value_or(0), *boxes);
   }
 
   /// "host:pid:tid [3] NCCL ...": a process has a host and number, and its GPU's index within it.
@@ -165,6 +161,9 @@ class LogReader {
       log_.truncated = true;
       findings_.push_back({Severity::warning, line.number, "this ring is cut"});
     }
+    for (const auto& [host, gpu] : processes_)
+      if (!host.empty() && (log_.hosts.empty() || log_.hosts.back() != host))
+        log_.hosts.push_back(host);
     int ranks = std::max({static_cast<int>(longest), highest_ + 1, stated_.value_or(0)});
     if (ranks == 0) ranks = ranks_of_hosts();
     if (ranks > 0) log_.ranks = ranks;

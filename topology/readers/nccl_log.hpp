@@ -20,6 +20,8 @@ struct NcclLog {
   std::map<int, std::vector<std::string>> affinity_masks;  ///< by GPU, different ones in order
   std::map<std::string, std::string> environment;
   std::vector<std::string> warnings;
+  std::vector<std::string> hosts;  ///< whose processes print, each once
+  std::optional<int> boxes;        ///< nNodes, where it is stated
   bool truncated = false;
 };
 

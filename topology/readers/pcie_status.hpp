@@ -20,6 +20,7 @@ struct PcieStatus {
   std::map<std::string, int> generation;  ///< "Max", "Current", "Device Max", ... as printed
   std::map<std::string, int> width;       ///< "Max", "Current"
   std::map<std::string, int> bar1_mib;    ///< "total", "used", "free"
+  std::optional<int> memory_mib;          ///< of the GPU
 
   [[nodiscard]] std::optional<int> generation_of(const std::string& key) const {
     const auto found = generation.find(key);

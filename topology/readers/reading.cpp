@@ -13,14 +13,6 @@
 namespace ringside {
 namespace {
 
-std::vector<Reading> read_with_all(const Text& text) {
-  std::vector<Reading> readings;
-  for (const auto& reader : readers())
-    std::ranges::move(reader.read(text), std::back_inserter(readings));
-  std::ranges::stable_sort(readings, {}, &Reading::first_line);
-  return readings;
-}
-
 std::string what_is_understood() {
   std::vector<std::string_view> names;
   for (const auto& reader : readers()) names.push_back(reader.name);
@@ -52,8 +44,17 @@ const std::vector<Reader>& readers() {
       {"nccl-tests --json and Ringside's bench", read_collective_json},
       {"Ringside's preflight", read_preflight_report},
       {"Ringside's topology JSON", read_own_json},
+      {"the host (/proc/cmdline, df /dev/shm, ulimit, lscpu, dmesg, environment)", read_host_facts},
   };
   return all;
+}
+
+std::vector<Reading> read_with_all(const Text& text) {
+  std::vector<Reading> readings;
+  for (const auto& reader : readers())
+    std::ranges::move(reader.read(text), std::back_inserter(readings));
+  std::ranges::stable_sort(readings, {}, &Reading::first_line);
+  return readings;
 }
 
 std::vector<Reading> read_text(std::string_view raw, const std::string& source) try {

@@ -11,6 +11,7 @@
 #include "ringside/topology/graph.hpp"
 #include "ringside/topology/readers/collective_rows.hpp"
 #include "ringside/topology/readers/finding.hpp"
+#include "ringside/topology/readers/host_facts.hpp"
 #include "ringside/topology/readers/hwloc_xml.hpp"
 #include "ringside/topology/readers/link_matrix.hpp"
 #include "ringside/topology/readers/lspci.hpp"
@@ -26,9 +27,10 @@
 
 namespace ringside {
 
-using Facts = std::variant<LinkMatrix, PeerMatrix, NcclXml, NvlinkStatus, RocmTopology, SmiQuery,
-                           SmiCsv, LspciLinks, LspciTree, NcclLog, NcclGraph, PeerBandwidthTest,
-                           NvBandwidth, CollectiveRows, PreflightReport, Topology, HwlocMachine>;
+using Facts =
+    std::variant<LinkMatrix, PeerMatrix, NcclXml, NvlinkStatus, RocmTopology, SmiQuery, SmiCsv,
+                 LspciLinks, LspciTree, NcclLog, NcclGraph, PeerBandwidthTest, NvBandwidth,
+                 CollectiveRows, PreflightReport, Topology, HwlocMachine, HostFacts>;
 
 struct Reading {
   std::string_view reader;  ///< its name, as `ringside topo` prints it
@@ -48,6 +50,10 @@ struct Reader {
 
 /// All of them.
 [[nodiscard]] const std::vector<Reader>& readers();
+
+/// What all readers find in a text, in the order of its lines; none where nothing is understood.
+/// Throws Error(bad_input) when a piece must be refused.
+[[nodiscard]] std::vector<Reading> read_with_all(const Text& text);
 
 /// What the readers find in a text, in the order of its lines. Throws Error(bad_input), naming the
 /// source: nothing is understood (the message lists what would be), or a piece must be refused.

@@ -11,12 +11,13 @@ namespace {
 
 constexpr std::size_t most_gpus = 1024;
 
-enum class Section { other, generation, width, bar1 };
+enum class Section { other, generation, width, bar1, memory };
 
 std::optional<Section> section_named(std::string_view title) {
   if (title == "PCIe Generation") return Section::generation;
   if (title == "Link Width") return Section::width;
   if (title == "BAR1 Memory Usage") return Section::bar1;
+  if (title == "FB Memory Usage") return Section::memory;
   return std::nullopt;
 }
 
@@ -92,6 +93,7 @@ class QueryReader {
       return gpu().width[std::string(key)] = *number, true;
     if (section_ == Section::bar1 && (key == "Total" || key == "Used" || key == "Free"))
       return gpu().bar1_mib[to_lower(key)] = *number, true;
+    if (section_ == Section::memory && key == "Total") return gpu().memory_mib = *number, true;
     return false;
   }
 

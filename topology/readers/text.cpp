@@ -215,4 +215,10 @@ std::vector<Word> words_of(std::string_view line) {
   return words;
 }
 
+std::optional<std::string_view> behind(std::string_view line, std::string_view phrase) {
+  const auto at = line.find(phrase);
+  if (at == std::string_view::npos) return std::nullopt;
+  return trim(line.substr(at + phrase.size()));
+}
+
 }  // namespace ringside

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,5 +47,9 @@ struct Word {
   [[nodiscard]] std::size_t end() const { return start + text.size(); }
 };
 [[nodiscard]] std::vector<Word> words_of(std::string_view line);
+
+/// What stands behind a phrase, without blanks around it; nothing where the line lacks the phrase.
+[[nodiscard]] std::optional<std::string_view> behind(std::string_view line,
+                                                     std::string_view phrase);
 
 }  // namespace ringside

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#include "ringside/collectives/selector/measured_and_predicted.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "ringside/base/error.hpp"
+#include "ringside/collectives/executors/simulated/fit_machine.hpp"
+
+namespace ringside {
+namespace {
+
+/// Larger tables repeat themselves, and every point is a simulation.
+constexpr std::size_t most_points = 400;
+
+/// Of a table's rows the largest few messages, where links count most.
+void keep_large_messages(std::vector<FitPoint>& points) {
+  constexpr double far_smaller = 8;
+  std::map<std::size_t, double> largest;  // by the number of ranks
+  for (const auto& point : points)
+    if (point.call) {
+      auto& most = largest[point.call->gpus.size()];
+      most = std::max(most, point.call->bytes);
+    }
+  std::erase_if(points, [&](const FitPoint& point) {
+    return point.call && point.call->bytes * far_smaller < largest[point.call->gpus.size()];
+  });
+  if (points.size() > most_points) points.resize(most_points);
+}
+
+}  // namespace
+
+std::vector<Compared> compare_measured(const MachineDescription& machine,
+                                       const Measurements& measured,
+                                       const std::vector<Reading>& readings) try {
+  auto points = fit_points(machine, measured, readings).points;
+  std::erase_if(points, [](const FitPoint& point) { return !(point.measured > 0); });
+  keep_large_messages(points);
+  const auto predicted = predicted_points(machine, points);
+  std::vector<Compared> compared;
+  std::map<std::string, std::size_t> tables;  // by collective and ranks -> its row in `compared`
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (!(predicted[i] > 0)) continue;
+    Compared each{.what = points[i].what,
+                  .measured = points[i].measured,
+                  .predicted = predicted[i],
+                  .collective = points[i].call.has_value()};
+    if (!points[i].call) {
+      compared.push_back(std::move(each));
+      continue;
+    }
+    const auto key = std::string(to_string(points[i].call->collective)) +
+                     std::to_string(points[i].call->gpus.size());
+    const auto [at, added] = tables.emplace(key, compared.size());
+    if (added)
+      compared.push_back(std::move(each));
+    else if (each.ratio() > compared[at->second].ratio())
+      compared[at->second] = std::move(each);
+  }
+  return compared;
+} catch (const Error&) {
+  return {};
+}
+
+std::optional<Compared> worst_of(const std::vector<Compared>& compared) {
+  if (compared.empty()) return std::nullopt;
+  return *std::ranges::min_element(compared, {}, &Compared::ratio);
+}
+
+}  // namespace ringside

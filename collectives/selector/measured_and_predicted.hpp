@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+/// What was measured on a machine beside what the twin predicts for it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ringside/topology/measurements.hpp"
+#include "ringside/topology/model/what_if.hpp"
+#include "ringside/topology/readers/reading.hpp"
+
+namespace ringside {
+
+struct Compared {
+  std::string what;     ///< "copy 0 -> 1", "all_reduce of 64M on 8, ring"
+  double measured = 0;  ///< GB/s
+  double predicted = 0;
+  bool collective = false;
+
+  [[nodiscard]] double ratio() const { return measured / predicted; }
+};
+
+/// Copies one by one; of every table of a collective the row that comes nearest to what is
+/// predicted: small messages say little of links. Empty where there is nothing to compare, or the
+/// twin has no figures for the machine.
+[[nodiscard]] std::vector<Compared> compare_measured(const MachineDescription& machine,
+                                                     const Measurements& measured,
+                                                     const std::vector<Reading>& readings);
+
+/// The one that is farthest below what is predicted; nothing where nothing was compared.
+[[nodiscard]] std::optional<Compared> worst_of(const std::vector<Compared>& compared);
+
+}  // namespace ringside

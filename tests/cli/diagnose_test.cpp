@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+/// `ringside diagnose` as people use it: the stories of tests/data/diagnose/stories.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "ringside/tests/cli/ringside_program.hpp"
+
+namespace ringside::tests {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+std::vector<std::string> files_of(const std::string& story) {
+  std::vector<std::string> files;
+  for (const auto& entry :
+       fs::directory_iterator(fs::path(RINGSIDE_TEST_DATA) / "diagnose/stories" / story))
+    files.push_back(entry.path().string());
+  std::ranges::sort(files);
+  return files;
+}
+
+ProgramResult diagnose(std::vector<std::string> words, const ProgramInput& input = {}) {
+  words.insert(words.begin(), "diagnose");
+  return ringside_program(std::move(words), input);
+}
+
+ProgramResult diagnose_story(const std::string& story, const std::vector<std::string>& words = {}) {
+  auto all = files_of(story);
+  all.insert(all.end(), words.begin(), words.end());
+  return diagnose(std::move(all));
+}
+
+void expect_says(const std::string& text, const std::vector<std::string>& all_words) {
+  for (const auto& words : all_words)
+    EXPECT_NE(text.find(words), std::string::npos) << words << "\nis not in\n" << text;
+}
+
+/// Paragraphs that begin at a line with text in its first column or a mark, and go on indented.
+std::vector<std::string> blocks_of(const std::string& text) {
+  std::vector<std::string> blocks = {""};
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const auto end = std::min(text.find('\n', at), text.size());
+    const std::string line = text.substr(at, end - at);
+    const bool goes_on = line.starts_with("            ") || line.starts_with("   ") == false
+                             ? line.starts_with("            ")
+                             : line.size() > 3 && line[3] == ' ';
+    if (!goes_on) blocks.emplace_back();
+    blocks.back() += line + "\n";
+    at = end + 1;
+  }
+  return blocks;
+}
+
+TEST(Diagnose, CardsWithoutPeerAccessStageByKernel) {
+  const auto result = diagnose_story("1-4x4090-without-p2p");
+  EXPECT_EQ(result.exit_code, 1) << result.error;
+  expect_says(result.output, {"NCCL_SHM_USE_CUDA_MEMCPY=1", "D12", "D05", "SHM/direct/direct",
+                              "GNS", "measured", "as it is", "when mended", "predicted"});
+}
+
+TEST(Diagnose, AcsIsCertainWhereItsBridgesAreBetweenGpus) {
+  const auto result = diagnose_story("3-acs-behind-one-switch");
+  EXPECT_EQ(result.exit_code, 1);
+  expect_says(result.output, {"ACS sends peer traffic up", "certain", "ReqRedir+", "setpci",
+                              "when mended", "predicted"});
+}
+
+TEST(Diagnose, PeerAccessThatIsNotUsed) {
+  const auto result = diagnose_story("4-peer-access-not-used");
+  EXPECT_EQ(result.exit_code, 1);
+  expect_says(result.output, {"NCCL_P2P_LEVEL=SYS", "D10", "55.8 GB/s", "37.2 GB/s", "measured"});
+}
+
+TEST(Diagnose, ARingThatCrossesTooOftenIsPricedInBothOrders) {
+  const auto result =
+      json::parse(diagnose_story("5-wrong-ring-order", {"--format", "json"}).output);
+  const auto& finding = result.at("findings").at(0);
+  EXPECT_EQ(finding.at("id"), "D42");
+  EXPECT_EQ(finding.at("ring_order"), json({0, 1, 2, 3}));
+  EXPECT_GT(finding.at("cost").at("as_is_seconds_predicted").get<double>(),
+            1.2 * finding.at("cost").at("mended_seconds_predicted").get<double>());
+}
+
+TEST(Diagnose, HealthIsAnAnswer) {
+  const auto result = diagnose_story("8-healthy-dgx");
+  EXPECT_EQ(result.exit_code, 0) << result.output << result.error;
+  expect_says(result.output, {"Healthy: within ", "(measured against predicted)"});
+}
+
+/// No figure without saying where it comes from, in any story, told at length.
+TEST(Diagnose, EveryRateAndTimeIsMeasuredOrPredicted) {
+  for (const auto& entry :
+       fs::directory_iterator(fs::path(RINGSIDE_TEST_DATA) / "diagnose/stories"))
+    for (const auto& block :
+         blocks_of(diagnose_story(entry.path().filename().string(), {"-v"}).output)) {
+      if (block.find("shown by") != std::string::npos) continue;  // lines of the inputs
+      const bool has_figure =
+          block.find(" GB/s") != std::string::npos || block.find(" ms ") != std::string::npos;
+      EXPECT_TRUE(!has_figure || block.find("measured") != std::string::npos ||
+                  block.find("predicted") != std::string::npos ||
+                  block.find("NCCL's own model") != std::string::npos)
+          << entry.path() << "\n"
+          << block;
+    }
+}
+
+TEST(Diagnose, AdvisesForAModelAndItsStep) {
+  const auto result =
+      diagnose_story("1-4x4090-without-p2p", {"--model-size", "350M", "--step-time", "250ms"});
+  expect_says(result.output,
+              {"350 million parameters", "float32", "bfloat16", "accumulate ", "(predicted)"});
+  EXPECT_EQ(diagnose_story("8-healthy-dgx", {"--model-size", "350M"}).exit_code, 2);
+  EXPECT_EQ(diagnose_story("8-healthy-dgx", {"--model-size", "big", "--step-time", "1s"}).exit_code,
+            2);
+}
+
+TEST(Diagnose, TakesStandardInputAndCountsWhatItDoesNotKnow) {
+  const auto result =
+      diagnose({"-"}, {.text = "hello\n\tGPU0\tGPU1\nGPU0\t X \tPHB\nGPU1\tPHB\t X \n"
+                               "what is this\n"});
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  expect_says(result.output, {"standard input", "2 of 5 lines not understood",
+                              "Nothing was measured", "What would help most"});
+}
+
+TEST(Diagnose, RefusesTwoMachinesAndNonsenseWithOneLine) {
+  const auto two =
+      diagnose({files_of("1-4x4090-without-p2p").back(), files_of("7-virtual-machine").back(),
+                files_of("6-nvlink-pairs-left-by-the-ring").front()});
+  EXPECT_EQ(two.exit_code, 2) << two.output;
+  const auto nonsense = diagnose({"-"}, {.text = "nothing of interest\n"});
+  EXPECT_EQ(nonsense.exit_code, 2);
+  EXPECT_EQ(std::ranges::count(nonsense.error, '\n'), 1);
+  EXPECT_EQ(diagnose({}).exit_code, 2);
+}
+
+TEST(Diagnose, ListsItsRules) {
+  const auto result = diagnose({"--list-rules"});
+  EXPECT_EQ(result.exit_code, 0);
+  expect_says(result.output, {"D01  ACS sends peer traffic", "D19", "ACS of the bridges"});
+  const auto rules = json::parse(diagnose({"--list-rules", "--format", "json"}).output).at("rules");
+  EXPECT_EQ(rules.at(0).at("id"), "D01");
+}
+
+}  // namespace
+}  // namespace ringside::tests

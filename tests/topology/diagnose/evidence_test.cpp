@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+/// What is taken as evidence: which lines are understood, which are shown, what is refused.
+#include "ringside/topology/diagnose/evidence.hpp"
+
+#include <gtest/gtest.h>
+
+#include "ringside/base/error.hpp"
+
+namespace ringside::tests {
+namespace {
+
+Evidence evidence_from(const std::string& text) {
+  return read_evidence(std::vector<EvidenceText>{{"text", text}});
+}
+
+std::string value(const Evidence& evidence, HostFactKind kind, std::string_view key) {
+  const auto found = evidence.host_value(kind, key);
+  return found ? found->value : "(nothing)";
+}
+
+TEST(Evidence, ReadsTheKernelsCommandLine) {
+  const auto evidence =
+      evidence_from("$ cat /proc/cmdline\nBOOT_IMAGE=/vmlinuz root=UUID=1 ro iommu=pt quiet\n");
+  EXPECT_EQ(value(evidence, HostFactKind::kernel_parameter, "iommu"), "pt");
+  EXPECT_EQ(value(evidence, HostFactKind::kernel_parameter, "quiet"), "");
+  EXPECT_EQ(evidence.host_value(HostFactKind::kernel_parameter, "iommu")->line.number, 2);
+}
+
+TEST(Evidence, ReadsSharedMemoryInTheUnitsOfItsHeading) {
+  const std::string head = "Filesystem     1K-blocks  Used Available Use% Mounted on\n";
+  const auto blocks = evidence_from(head + "shm  65536 1024 64512 2% /dev/shm\n");
+  EXPECT_EQ(value(blocks, HostFactKind::shared_memory, "size"), "67108864");
+  EXPECT_EQ(value(blocks, HostFactKind::shared_memory, "available"), "66060288");
+  const auto human = evidence_from(
+      "Filesystem      Size  Used Avail Use% Mounted on\nshm              64M     0   64M   0% "
+      "/dev/shm\n");
+  EXPECT_EQ(value(human, HostFactKind::shared_memory, "size"), "67108864");
+}
+
+TEST(Evidence, ReadsLimitsOfShellAndProcess) {
+  EXPECT_EQ(value(evidence_from("max locked memory       (kbytes, -l) 64\n"), HostFactKind::limit,
+                  "memlock"),
+            "65536");
+  EXPECT_EQ(value(evidence_from("$ ulimit -l\nunlimited\n"), HostFactKind::limit, "memlock"),
+            "unlimited");
+  EXPECT_EQ(value(evidence_from("Max locked memory         8388608     8388608      bytes\n"),
+                  HostFactKind::limit, "memlock"),
+            "8388608");
+}
+
+TEST(Evidence, TakesVariablesWhereTheyAreSetNotWhereTheyAreTalkedAbout) {
+  const auto set = evidence_from("user@host:~$ NCCL_P2P_DISABLE=1 NCCL_DEBUG=INFO python t.py\n");
+  EXPECT_EQ(set.environment("NCCL_P2P_DISABLE")->value, "1");
+  EXPECT_EQ(set.environment("NCCL_DEBUG")->value, "INFO");
+  EXPECT_THROW((void)evidence_from("I also tried NCCL_P2P_DISABLE=1, which helped\n"), Error);
+}
+
+TEST(Evidence, CountsUnknownLinesAndRefusesWhatHasNothingElse) {
+  const auto evidence = evidence_from("hello\n\nBOOT_IMAGE=/vmlinuz ro\nwhat is this\n");
+  EXPECT_EQ(evidence.sources.front().lines, 3);
+  EXPECT_EQ(evidence.sources.front().unknown, 2);
+  EXPECT_THROW((void)evidence_from("nothing of interest\n"), Error);
+}
+
+TEST(Evidence, RefusesTwoMachines) {
+  const std::string two = "\tGPU0\tGPU1\nGPU0\t X \tPHB\nGPU1\tPHB\t X \n";
+  const std::string three =
+      "\tGPU0\tGPU1\tGPU2\nGPU0\t X \tPHB\tSYS\nGPU1\tPHB\t X \tSYS\nGPU2\tSYS\tSYS\t X \n";
+  EXPECT_THROW((void)evidence_from(two + "\n" + three), Error);
+}
+
+TEST(Evidence, KeepsFilesOfOneNameApart) {
+  const auto evidence = read_evidence(std::vector<EvidenceText>{
+      {"a", "BOOT_IMAGE=/x iommu=pt\n"}, {"a", "\n\nBOOT_IMAGE=/x iommu=off\n"}});
+  const auto values = evidence.host(HostFactKind::kernel_parameter, "iommu");
+  ASSERT_EQ(values.size(), 2U);
+  EXPECT_EQ(values[0].line.text, "BOOT_IMAGE=/x iommu=pt");
+  EXPECT_EQ(values[1].line.number, 3);
+}
+
+}  // namespace
+}  // namespace ringside::tests

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+/// `ringside diagnose`: what is wrong with a machine, how sure that is, what it costs and what to
+/// do.
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ringside/base/error.hpp"
+#include "ringside/base/text.hpp"
+#include "ringside/tools/cli/commands.hpp"
+#include "ringside/tools/cli/diagnose_report.hpp"
+#include "ringside/topology/diagnose/live_evidence.hpp"
+
+namespace ringside::cli {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> inputs;
+  bool live = false, verbose = false, list_rules = false;
+  std::string size = "45M", model_size, step_time, format;
+};
+
+/// "350M", "1.3B": a number of parameters; K, M, G or B, T are powers of 1000.
+double parameters_in(const std::string& text) {
+  constexpr std::string_view units = "KMGT";
+  double scale = 1;
+  std::string number = text;
+  const char last = text.empty() ? ' ' : to_upper(text).back();
+  if (const auto unit = units.find(last == 'B' ? 'G' : last); unit != std::string_view::npos) {
+    for (std::size_t i = 0; i <= unit; ++i) scale *= 1000;
+    number.pop_back();
+  }
+  const auto value = parse_number(number);
+  if (!value || !(*value > 0) || *value * scale > 1e14)
+    reject("--model-size", "a number of parameters such as 350M or 7B", text);
+  return *value * scale;
+}
+
+std::optional<TrainedModel> model_of(const Arguments& arguments) {
+  if (arguments.model_size.empty() && arguments.step_time.empty()) return std::nullopt;
+  if (arguments.model_size.empty() || arguments.step_time.empty())
+    throw Error(ErrorCode::bad_input, "--model-size and --step-time go together");
+  const auto step = parse_duration(arguments.step_time);
+  if (!step || !(step->count() > 0))
+    reject("--step-time", "a time such as 250ms", arguments.step_time);
+  return TrainedModel{.parameters = parameters_in(arguments.model_size),
+                      .step_seconds = step->count()};
+}
+
+Evidence evidence_for(const Arguments& arguments) {
+  if (arguments.live) return live_evidence({}, arguments.inputs);
+  if (arguments.inputs.empty())
+    throw Error(ErrorCode::bad_input,
+                "name files, - for standard input, a preset, or --live (see ringside diagnose "
+                "--help)");
+  return load_evidence(arguments.inputs);
+}
+
+/// What the twin adds: prices, what ought to be measured, advice. Without how GPUs are linked none.
+void add_predictions(DiagnosisReport& report, const Topology* topology) {
+  const auto bytes = static_cast<double>(report.bytes);
+  if (topology == nullptr) {
+    report.prices.each.resize(report.diagnoses.found.size());
+    return;
+  }
+  const auto& found = report.diagnoses.found;
+  report.prices = price_mends(*topology, found, bytes);
+  if (topology->gpus().size() < 2 || topology->links().empty()) return;
+  report.compared = compare_measured(machine_mended(*topology, found), report.evidence->measured,
+                                     report.evidence->readings);
+  if (!report.model && !report.verbose) return;
+  try {
+    report.advice = advise(machine_as_found(*topology, found), bytes, report.model);
+  } catch (const Error& error) {
+    if (report.model) throw;  // it was asked for
+  }
+}
+
+void run(const Arguments& arguments, int& exit_code) {
+  if (arguments.list_rules) return print(arguments.format == "json" ? rules_json() : rules_text());
+  DiagnosisReport report;
+  report.model = model_of(arguments);
+  report.bytes = size_in_bytes("--size", arguments.size);
+  if (report.bytes < 4) reject("--size", "at least 4 bytes", arguments.size);
+  const Evidence evidence = evidence_for(arguments);
+  report.evidence = &evidence;
+  report.diagnoses = diagnose(evidence);
+  report.verbose = arguments.verbose;
+  add_predictions(report, evidence.topology());
+  const Verdict verdict = report.verdict();
+  if (verdict == Verdict::findings || verdict == Verdict::unexplained) exit_code = 1;
+  print(arguments.format == "json" ? diagnosis_json(report) : diagnosis_text(report));
+}
+
+}  // namespace
+
+void add_diagnose_command(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand(
+      "diagnose", "Say what is wrong with a machine, from whatever is known of it");
+  command->footer(
+      "Takes anything that ringside topo takes, in any number of files, and besides tables of\n"
+      "nccl-tests and ringside bench, /proc/cmdline, df /dev/shm, ulimit -a, lscpu, dmesg and the\n"
+      "variables that were set. Times are predicted by the twin.\n"
+      "Exit codes: 0 nothing is wrong; 1 something is; 2 the inputs cannot be used.\n"
+      "Examples:\n"
+      "  ringside diagnose topo.txt nccl.log all_reduce_perf.txt\n"
+      "  ringside bench --preflight --format json | ringside diagnose - topo.txt\n"
+      "  ringside diagnose --live --model-size 1.3B --step-time 400ms");
+  const auto arguments = std::make_shared<Arguments>();
+  command->add_option("inputs", arguments->inputs, "Files, - for standard input, or a preset")
+      ->type_name("FILE|PRESET");
+  command->add_flag("--live", arguments->live,
+                    "This machine, from the kernel and the NVIDIA driver; files\nare then what was "
+                    "measured on it");
+  command
+      ->add_option("--size", arguments->size,
+                   "Bytes of the all-reduce that findings are priced for\n(default: 45M)")
+      ->type_name("SIZE");
+  command
+      ->add_option("--model-size", arguments->model_size,
+                   "Parameters of a model that is trained on it (350M, 7B):\n"
+                   "advice for its gradients")
+      ->type_name("NUMBER");
+  command
+      ->add_option("--step-time", arguments->step_time,
+                   "What a step of its training computes, without\ncommunication (250ms)")
+      ->type_name("TIME");
+  command->add_flag("-v,--verbose", arguments->verbose,
+                    "All of it: possible causes, sources, every copy, advice");
+  command->add_flag("--list-rules", arguments->list_rules,
+                    "What is looked for, from which inputs, and what no text can tell");
+  add_format_option(*command, arguments->format, {"text", "json"});
+  command->callback([arguments, &exit_code] { run(*arguments, exit_code); });
+}
+
+}  // namespace ringside::cli

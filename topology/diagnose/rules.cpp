@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#include "ringside/topology/diagnose/rules.hpp"
+
+namespace ringside {
+
+const std::vector<Rule>& rules() {
+  static const std::vector<Rule> all = {
+      acs_redirect_rule(),
+      peer_hang_rule(),
+      wrong_data_rule(),
+      iommu_rule(),
+      no_peer_access_rule(),
+      false_peer_access_rule(),
+      small_bar1_rule(),
+      virtual_machine_rule(),
+      slow_peer_access_rule(),
+      unused_peer_access_rule(),
+      group_collapse_rule(),
+      slow_staging_rule(),
+      shared_uplink_staging_rule(),
+      host_memory_limit_rule(),
+      nodes_per_socket_rule(),
+      wrong_node_rule(),
+      lone_gpu_rule(),
+      sockets_inside_host_rule(),
+      small_shared_memory_rule(),
+      ring_order_rule(),
+  };
+  return all;
+}
+
+std::vector<Diagnosis> apply(const Rule& rule, const Evidence& evidence) {
+  if (rule.find == nullptr) return {};
+  auto found = rule.find(evidence);
+  for (auto& diagnosis : found) {
+    diagnosis.id = rule.id;
+    if (diagnosis.title.empty()) diagnosis.title = rule.title;
+    diagnosis.source = rule.source;
+  }
+  return found;
+}
+
+}  // namespace ringside

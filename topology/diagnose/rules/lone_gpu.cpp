@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+/// D17: one GPU is alone on its NUMA node, so every ring crosses between sockets for it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "ringside/topology/diagnose/rules.hpp"
+#include "ringside/topology/diagnose/rules/shared.hpp"
+
+namespace ringside {
+namespace {
+
+/// GPUs by their numbers, with those that are nearer than SYS together. Empty where some pair is
+/// joined by NVLink or not decided.
+std::vector<std::set<int>> groups_of(const std::vector<GpuPair>& pairs) {
+  std::map<int, std::set<int>> near;
+  for (const auto& pair : pairs) {
+    if (pair.fabric || !pair.pcie.decided() || pair.pcie.value == LinkClass::network ||
+        pair.pcie.value == LinkClass::unreachable)
+      return {};
+    near[pair.first].insert(pair.first);
+    near[pair.second].insert(pair.second);
+    if (pair.pcie.value == LinkClass::sys) continue;
+    near[pair.first].insert(pair.second);
+    near[pair.second].insert(pair.first);
+  }
+  std::vector<std::set<int>> groups;
+  for (const auto& [gpu, group] : near)
+    if (std::ranges::find(groups, group) == groups.end()) groups.push_back(group);
+  return groups;
+}
+
+std::vector<Diagnosis> find(const Evidence& evidence) {
+  const auto groups = groups_of(gpu_pairs(evidence));
+  if (groups.size() != 2) return {};
+  const auto& lone = groups[0].size() == 1 ? groups[0] : groups[1];
+  const auto& rest = groups[0].size() == 1 ? groups[1] : groups[0];
+  if (lone.size() != 1 || rest.size() < 2) return {};
+  const int gpu = *lone.begin();
+  Diagnosis found;
+  found.certainty = Certainty::certain;
+  found.why = fmt::format(
+      "GPU{} is alone on its socket, the other {} are together on the other: every ring crosses "
+      "between the sockets twice",
+      gpu, rest.size());
+  const std::vector<std::string> name = {fmt::format("GPU{}", gpu)};
+  for (const auto& matrix : evidence.all<LinkMatrix>())
+    add_lines(found.shown, evidence.rows_of(*matrix.reading, name));
+  found.fix = fmt::format(
+      "move the card to a slot of the other socket, or train on the other {}: the sum over 3 may "
+      "be "
+      "faster than over 4. Otherwise see to it that rings enter and leave it once",
+      rest.size());
+  found.mend.mended = {fmt::format("remove:GPU{}", gpu)};
+  return {std::move(found)};
+}
+
+}  // namespace
+
+Rule lone_gpu_rule() {
+  return {.id = "D17",
+          .title = "One GPU is alone on its socket",
+          .source = "NVIDIA/nccl#428, public file 57509748144, noonghunna/club-3090#46",
+          .inputs = {Input::topology_matrix},
+          .find = find};
+}
+
+}  // namespace ringside

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+/// D05: the cards, or what they are plugged into, do not support peer access.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ringside/topology/diagnose/rules.hpp"
+#include "ringside/topology/diagnose/rules/shared.hpp"
+
+namespace ringside {
+namespace {
+
+std::string_view who_refuses(std::string_view status) {
+  if (status == "CNS") return "the chipset, or the virtual machine, does not support it (CNS)";
+  if (status == "GNS") return "the GPUs do not support it (GNS)";
+  if (status == "TNS") return "the driver does not support it in this topology (TNS)";
+  if (status == "DR") return "a setting of the driver switches it off (DR)";
+  return "the GPUs do not support it (NS)";
+}
+
+Diagnosis diagnosis_of(std::string why, std::vector<ShownLine> lines) {
+  Diagnosis found;
+  found.certainty = Certainty::certain;
+  found.why = std::move(why);
+  found.shown = std::move(lines);
+  found.fix =
+      "nothing in the stock driver: GeForce cards have no peer access over PCIe. Data go through "
+      "the host's memory whatever the distance between cards; what can be won is how (D12) and in "
+      "which order (D13)";
+  return found;
+}
+
+std::vector<Diagnosis> find(const Evidence& evidence) {
+  int denied = 0, all = 0;
+  std::string status;
+  for (const auto& pair : gpu_pairs(evidence)) {
+    if (pair.fabric || pair.status.empty() || pair.status == "U") continue;
+    ++all;
+    if (pair.status == "OK") continue;
+    ++denied;
+    status = pair.status;
+  }
+  const auto staging = staging_of(evidence);
+  if (denied > 0)
+    return {diagnosis_of(
+        fmt::format("{} of {} pairs have no peer access: {}", denied, all, who_refuses(status)),
+        staging ? staging->lines : std::vector<ShownLine>{})};
+  if (staging && staging->by_driver) return {diagnosis_of(staging->why, staging->lines)};
+  for (const auto& log : evidence.all<NcclLog>()) {
+    auto lines = evidence.lines_with(*log.reading, "P2P is disabled between connected GPUs", 2);
+    if (!lines.empty())
+      return {diagnosis_of("NCCL finds no peer access between connected GPUs", std::move(lines))};
+  }
+  return {};
+}
+
+}  // namespace
+
+Rule no_peer_access_rule() {
+  return {.id = "D05",
+          .title = "The GPUs cannot reach each other's memory",
+          .source =
+              "NVIDIA/nccl#1127, NVIDIA/nccl#318, noonghunna/club-3090#1229, public files "
+              "69448194383, 62521783817",
+          .inputs = {Input::peer_matrix, Input::pair_bandwidth, Input::nccl_log},
+          .find = find};
+}
+
+}  // namespace ringside

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+#include "ringside/topology/diagnose/rules/shared.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ringside/base/error.hpp"
+#include "ringside/base/text.hpp"
+#include "ringside/topology/model/link_model.hpp"
+#include "ringside/topology/model/transfers.hpp"
+
+namespace ringside {
+namespace {
+
+int number_of(const Topology& topology, const std::vector<NodeId>& gpus, std::size_t index) {
+  return topology.node(gpus[index]).number.value_or(static_cast<int>(index));
+}
+
+/// Rows of `topo -p2p` and lines of CUDA's test that deny access.
+std::optional<Staging> denied_by_driver(const Evidence& evidence) {
+  for (const auto& pair : gpu_pairs(evidence)) {
+    if (pair.fabric || pair.status.empty() || pair.status == "OK") continue;
+    Staging staging{.why = fmt::format("the driver allows no peer access between {} ({})",
+                                       pair.names, pair.status),
+                    .lines = {},
+                    .by_driver = true};
+    for (const auto& matrix : evidence.all<PeerMatrix>())
+      add_lines(staging.lines, evidence.rows_of(*matrix.reading, matrix->names));
+    return staging;
+  }
+  for (const auto& test : evidence.all<PeerBandwidthTest>())
+    if (test->cannot_access_lines > 0 && test->can_access_lines == 0)
+      return Staging{.why = "CUDA says that no GPU can access another",
+                     .lines = evidence.lines(
+                         *test.reading,
+                         [](std::string_view line) {
+                           return line.find("CANNOT Access") != std::string_view::npos;
+                         },
+                         2),
+                     .by_driver = true};
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<GpuPair> gpu_pairs(const Evidence& evidence) {
+  std::vector<GpuPair> pairs;
+  const Topology* topology = evidence.topology();
+  if (topology == nullptr) return pairs;
+  const auto gpus = topology->gpus();
+  for (std::size_t i = 0; i < gpus.size(); ++i)
+    for (std::size_t j = i + 1; j < gpus.size(); ++j) {
+      GpuPair pair{.first = number_of(*topology, gpus, i),
+                   .second = number_of(*topology, gpus, j),
+                   .pcie = link_class(*topology, gpus[i], gpus[j], Medium::pcie),
+                   .fabric = false,
+                   .status = peer_status(*topology, gpus[i], gpus[j]),
+                   .names = fmt::format("{} and {}", topology->node(gpus[i]).name,
+                                        topology->node(gpus[j]).name)};
+      const auto value = link_class(*topology, gpus[i], gpus[j]).value;
+      pair.fabric = value == LinkClass::nvlink || value == LinkClass::xgmi;
+      if (pair.status.empty() || pair.status == "OK") {
+        const auto back = peer_status(*topology, gpus[j], gpus[i]);
+        if (!back.empty()) pair.status = back;
+      }
+      pairs.push_back(std::move(pair));
+    }
+  return pairs;
+}
+
+std::optional<double> measured_pair(const Evidence& evidence, const GpuPair& pair,
+                                    std::optional<bool> peer_access) {
+  const auto there = measured_one_way(evidence.measured, pair.first, pair.second, peer_access);
+  const auto back = measured_one_way(evidence.measured, pair.second, pair.first, peer_access);
+  if (there && back) return std::min(*there, *back);
+  return there ? there : back;
+}
+
+std::optional<double> mean_measured(const Evidence& evidence, const std::vector<GpuPair>& pairs,
+                                    std::optional<bool> peer_access,
+                                    const std::function<bool(const GpuPair&)>& wanted) {
+  std::vector<double> values;
+  for (const auto& pair : pairs)
+    if (wanted(pair))
+      if (const auto value = measured_pair(evidence, pair, peer_access)) values.push_back(*value);
+  return mean_of(values);
+}
+
+std::optional<double> predicted_pair(const Evidence& evidence, const GpuPair& pair,
+                                     bool peer_access) try {
+  const Topology* topology = evidence.topology();
+  if (topology == nullptr) return std::nullopt;
+  const auto gpus = topology->gpus();
+  const auto index = [&](int number) {
+    for (std::size_t i = 0; i < gpus.size(); ++i)
+      if (number_of(*topology, gpus, i) == number) return static_cast<int>(i);
+    return -1;
+  };
+  MachineSettings settings;
+  settings.peer_access = peer_access;
+  const Machine machine(*topology, *link_model_for(*topology).model, settings);
+  const Transfer transfer{.from = {.gpu = index(pair.first), .host = false},
+                          .to = {.gpu = index(pair.second), .host = false}};
+  return transfer_rate(machine, std::span(&transfer, 1));
+} catch (const Error&) {
+  return std::nullopt;
+}
+
+std::optional<Staging> staging_of(const Evidence& evidence) {
+  if (auto denied = denied_by_driver(evidence)) return denied;
+  if (const auto disabled = switched_on(evidence, "NCCL_P2P_DISABLE"))
+    return Staging{.why = "NCCL_P2P_DISABLE is set", .lines = {disabled->line}, .by_setting = true};
+  if (connections_via(evidence, "SHM") > 0 && connections_via(evidence, "P2P") == 0)
+    return Staging{.why = "NCCL's log says that it goes through shared memory",
+                   .lines = lines_via(evidence, "SHM"),
+                   .by_log = true};
+  return std::nullopt;
+}
+
+int connections_via(const Evidence& evidence, std::string_view transport) {
+  int lines = 0;
+  for (const auto& log : evidence.all<NcclLog>())
+    for (const auto& [name, count] : log->transport_lines)
+      if (name.starts_with(transport)) lines += count;
+  return lines;
+}
+
+std::vector<ShownLine> lines_via(const Evidence& evidence, std::string_view transport) {
+  std::vector<ShownLine> lines;
+  for (const auto& log : evidence.all<NcclLog>())
+    add_lines(lines, evidence.lines_with(*log.reading, fmt::format("via {}", transport), 3));
+  return lines;
+}
+
+std::optional<BestRow> best_row(const Evidence& evidence, const Found<CollectiveRows>& table,
+                                std::uint64_t least) {
+  std::optional<BestRow> best;
+  for (const auto& row : table->rows)
+    for (const auto& timing : {row.out_of_place, row.in_place})
+      if (timing && row.size >= least && timing->busbw > (best ? best->busbw : 0))
+        best = BestRow{.busbw = timing->busbw, .bytes = row.size, .line = {}, .table = table.facts};
+  if (!best) return best;
+  const auto size = std::to_string(best->bytes);
+  const auto lines = evidence.lines(
+      *table.reading,
+      [&](std::string_view line) {
+        const auto words = split_blanks(line);
+        return !words.empty() && words.front() == size;
+      },
+      1);
+  if (!lines.empty()) best->line = lines.front();
+  return best;
+}
+
+bool has_model(const Evidence& evidence, std::string_view part) {
+  return std::ranges::any_of(evidence.gpu_models(), [&](const std::string& model) {
+    return to_lower(model).find(part) != std::string::npos;
+  });
+}
+
+std::vector<int> parse_cpu_list(std::string_view text) {
+  constexpr int most = 1 << 14;
+  std::vector<int> cpus;
+  for (const auto range : split(text, ',')) {
+    const auto dash = range.find('-');
+    const auto first = parse_int(trim(range.substr(0, dash)), 0, most);
+    const auto last =
+        dash == std::string_view::npos ? first : parse_int(trim(range.substr(dash + 1)), 0, most);
+    if (!first || !last || *last < *first) return {};
+    for (auto cpu = *first; cpu <= *last; ++cpu) cpus.push_back(static_cast<int>(cpu));
+  }
+  return cpus;
+}
+
+std::optional<StatedValue> switched_on(const Evidence& evidence, std::string_view variable) {
+  auto value = evidence.environment(variable);
+  if (value && (value->value == "0" || value->value.empty())) return std::nullopt;
+  return value;
+}
+
+void add_lines(std::vector<ShownLine>& to, const std::vector<ShownLine>& lines, std::size_t most) {
+  for (const auto& line : lines)
+    if (to.size() < most && !line.text.empty() && std::ranges::find(to, line) == to.end())
+      to.push_back(line);
+}
+
+std::string gb(double gb_per_s) { return fmt::format("{:.3g}", gb_per_s); }
+
+}  // namespace ringside
