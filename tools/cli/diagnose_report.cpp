@@ -26,6 +26,7 @@ std::string time_text(double seconds) { return format_duration(Seconds(seconds))
 /// Words on lines of at most `line_width`, each behind `indent`.
 std::string wrapped(std::string_view text, std::string_view label, std::size_t indent) {
   std::string result, line = fmt::format("{:{}}", label, indent);
+  if (label.size() > indent) line += ' ';
   bool empty = true;
   for (const auto word : split_blanks(text)) {
     if (!empty && line.size() + 1 + word.size() > line_width) {

@@ -2,6 +2,7 @@
 #include "ringside/topology/diagnose/diagnose.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <set>
 #include <tuple>

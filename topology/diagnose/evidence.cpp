@@ -35,40 +35,41 @@ std::span<const TextLine> lines_of(const Evidence& evidence, const Reading& read
   return {};
 }
 
+/// Facts about the host may lie far apart, with anything between them.
+bool tells(const Reading& reading, int line) {
+  if (const auto* host = std::get_if<HostFacts>(&reading.facts))
+    return std::ranges::find(host->facts, line, &HostFact::line) != host->facts.end();
+  return reading.first_line <= line && line <= reading.last_line;
+}
+
 void count_lines(Evidence::Source& source, std::span<const Reading> readings) {
   for (const auto& line : source.text.lines) {
     if (trim(line.text).empty()) continue;
     ++source.lines;
-    const bool known = std::ranges::any_of(readings, [&](const Reading& reading) {
-      return reading.source == source.name && reading.first_line <= line.number &&
-             line.number <= reading.last_line;
-    });
+    const bool known = std::ranges::any_of(
+        readings, [&](const Reading& reading) { return tells(reading, line.number); });
     if (!known) ++source.unknown;
   }
 }
 
 /// Names are what readings are found by: two files of one name get different ones.
-std::string unused_name(const Evidence& evidence, const std::string& wanted) {
+std::string unused_name(std::span<const Evidence::Source> sources, const std::string& wanted) {
   std::string name = wanted;
   const auto is_used = [&] {
-    return std::ranges::find(evidence.sources, name, &Evidence::Source::name) !=
-           evidence.sources.end();
+    return std::ranges::find(sources, name, &Evidence::Source::name) != sources.end();
   };
   for (int again = 2; is_used(); ++again) name = fmt::format("{} ({})", wanted, again);
   return name;
 }
 
 void add_text(Evidence& evidence, const EvidenceText& given) try {
-  auto& source = evidence.sources.emplace_back();
-  source.name = unused_name({.sources = {evidence.sources.begin(), evidence.sources.end() - 1},
-                             .readings = {},
-                             .built = {},
-                             .measured = {}},
-                            given.source);
+  Evidence::Source source;
+  source.name = unused_name(evidence.sources, given.source);
   source.text = clean_text(given.text);
   auto readings = read_with_all(source.text);
   for (auto& reading : readings) reading.source = source.name;
   count_lines(source, readings);
+  evidence.sources.push_back(std::move(source));
   std::ranges::move(readings, std::back_inserter(evidence.readings));
 } catch (const Error& error) {
   if (error.code() != ErrorCode::bad_input) throw;
@@ -180,8 +181,9 @@ bool Evidence::has(Input input) const {
     case Input::nvlink_status:
       return !all<NvlinkStatus>().empty();
     case Input::processes:
+      return any_host(HostFactKind::process);
     case Input::kernel_log:
-      return false;
+      return any_host(HostFactKind::complaint);
   }
   return false;
 }

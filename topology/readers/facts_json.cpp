@@ -190,14 +190,16 @@ class Writer {
 
 Json facts_json(std::span<const Reading> readings) {
   // What gives the file its kind comes first; the rest stands beside it.
-  const auto is_main = [](const Reading& reading) {
-    return std::holds_alternative<LinkMatrix>(reading.facts) ||
-           std::holds_alternative<CollectiveRows>(reading.facts);
+  const auto turn_of = [](const Reading& reading) {
+    if (std::holds_alternative<LinkMatrix>(reading.facts) ||
+        std::holds_alternative<CollectiveRows>(reading.facts))
+      return 0;
+    return std::holds_alternative<HostFacts>(reading.facts) ? 2 : 1;
   };
   Writer writer;
-  for (const bool main : {true, false})
+  for (const int turn : {0, 1, 2})
     for (const auto& reading : readings)
-      if (is_main(reading) == main)
+      if (turn_of(reading) == turn)
         std::visit([&](const auto& facts) { writer.add(facts); }, reading.facts);
   return writer.finish();
 }

@@ -95,7 +95,8 @@ void read_kernel_messages(const Text& text, std::size_t at, std::vector<HostFact
         number);
   read_complaint(line, number, facts);
   read_process(line, number, facts);
-  if (const auto driver = behind(line, "Driver Version")) {
+  const bool is_of_cuda = line.find("CUDA Driver Version") != std::string_view::npos;
+  if (const auto driver = behind(line, "Driver Version"); driver && !is_of_cuda) {
     const auto words = split_blanks(*driver);
     for (const auto word : std::span(words).first(std::min<std::size_t>(words.size(), 2)))
       if (word.front() >= '1' && word.front() <= '9')

@@ -72,8 +72,8 @@ TEST_P(RuleCase, FiresAsItsNameSays) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Diagnose, RuleCase, testing::ValuesIn(all_cases()), [](const auto& info) {
-  std::string name = info.param.path.stem().string();
+INSTANTIATE_TEST_SUITE_P(Diagnose, RuleCase, testing::ValuesIn(all_cases()), [](const auto& param) {
+  std::string name = param.param.path.stem().string();
   std::ranges::replace_if(
       name, [](char c) { return std::isalnum(c) == 0; }, '_');
   return name;

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "ringside/base/error.hpp"
-#include "ringside/base/file.hpp"
 #include "ringside/tests/topology/diagnose/cases.hpp"
 #include "ringside/topology/diagnose/diagnose.hpp"
 #include "ringside/topology/presets/presets.hpp"
@@ -59,9 +58,9 @@ const std::map<std::string, Ids>& known_findings() {
       {"topo/074-3gpu-topo-mp-sys-node", {"D17"}},
       {"topo/075-2x2080ti-pix-p2p-ns", {"D05"}},
       {"topo/077-2x5090-phb-p2p-gns", {"D05"}},
+      {"topo/078-2x5090-p2p-spaces", {"D05"}},
       {"topo/106-nccl-log-shm-small-container-2.9", {"D19"}},
       {"pairs/038-2x2080ti-pix-p2pbw", {"D05"}},
-      {"pairs/044-8x4090-epyc7542-p2poff-full", {"D05"}},
   };
   return known;
 }

@@ -32,6 +32,18 @@ std::vector<std::set<int>> groups_of(const std::vector<GpuPair>& pairs) {
   return groups;
 }
 
+/// Both GPUs list the same processors: then SYS says little of where they sit.
+bool share_processors(const Evidence& evidence, int first, int second) {
+  for (const auto& matrix : evidence.all<LinkMatrix>()) {
+    const auto a = matrix->cpu_affinity.find(fmt::format("GPU{}", first));
+    const auto b = matrix->cpu_affinity.find(fmt::format("GPU{}", second));
+    if (a != matrix->cpu_affinity.end() && b != matrix->cpu_affinity.end() && a->second &&
+        b->second && !a->second->empty() && *a->second == *b->second)
+      return true;
+  }
+  return false;
+}
+
 std::vector<Diagnosis> find(const Evidence& evidence) {
   const auto groups = groups_of(gpu_pairs(evidence));
   if (groups.size() != 2) return {};
@@ -39,12 +51,23 @@ std::vector<Diagnosis> find(const Evidence& evidence) {
   const auto& rest = groups[0].size() == 1 ? groups[1] : groups[0];
   if (lone.size() != 1 || rest.size() < 2) return {};
   const int gpu = *lone.begin();
+  const bool doubtful = share_processors(evidence, gpu, *rest.begin());
   Diagnosis found;
-  found.certainty = Certainty::certain;
-  found.why = fmt::format(
-      "GPU{} is alone on its socket, the other {} are together on the other: every ring crosses "
-      "between the sockets twice",
-      gpu, rest.size());
+  found.certainty = doubtful ? Certainty::possible : Certainty::certain;
+  found.why =
+      doubtful
+          ? fmt::format(
+                "GPU{} is SYS from the other {}, but all list the same processors: the firmware "
+                "may not tell where it sits",
+                gpu, rest.size())
+          : fmt::format(
+                "GPU{} is alone on its socket, the other {} are together on the other: every "
+                "ring crosses between the sockets twice",
+                gpu, rest.size());
+  found.confirm =
+      "cat /sys/bus/pci/devices/*/numa_node of the GPUs, and the manual of the board; "
+      "copies between pairs are slower with this GPU than without";
+  found.decided_by = {Input::pair_bandwidth};
   const std::vector<std::string> name = {fmt::format("GPU{}", gpu)};
   for (const auto& matrix : evidence.all<LinkMatrix>())
     add_lines(found.shown, evidence.rows_of(*matrix.reading, name));

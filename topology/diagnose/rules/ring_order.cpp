@@ -72,8 +72,10 @@ std::vector<Diagnosis> find(const Evidence& evidence) {
       Diagnosis found;
       found.certainty = Certainty::certain;
       found.why = fmt::format(
-          "the ring {} leaves a switch {} times, {} would do: {} hops at once share an uplink",
-          fmt::join(ring, " "), now, least, now / std::max(least, 1));
+          "the ring {} leaves a switch {} times, {} would do: each time more takes a share of the "
+          "same "
+          "uplinks",
+          fmt::join(ring, " "), now, least);
       found.shown = evidence.lines(
           *log.reading,
           [](std::string_view line) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 
 #include "ringside/base/text.hpp"
 #include "ringside/topology/diagnose/rules.hpp"
@@ -49,7 +50,7 @@ std::vector<Diagnosis> find(const Evidence& evidence) {
     return {diagnosis_of(Certainty::certain, "NCCL could not make its segment in /dev/shm",
                          std::move(lines))};
   const auto available = evidence.host_value(HostFactKind::shared_memory, "available");
-  const auto bytes = available ? parse_int(available->value, 0, INT64_MAX) : std::nullopt;
+  const auto bytes = parse_int(available ? available->value : "", 0, INT64_MAX);
   const auto gpus = evidence.gpus();
   if (!bytes || !gpus || *gpus < 2) return {};
   int channels = least_channels;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 
 #include "ringside/base/text.hpp"
 #include "ringside/topology/diagnose/rules.hpp"
