@@ -49,10 +49,17 @@ std::vector<std::uint8_t> unpacked(const std::string& path) {
     const char* words = gzerror(file.get(), &code);
     // The end of the file inside of the packed data is told as a buffer error, with a short read.
     if (got < 0 || code == Z_BUF_ERROR || code == Z_DATA_ERROR)
-      refuse(path, fmt::format("damaged or cut off: {}", words));
+      refuse(path, fmt::format("damaged or cut off: {}", without_path(words, path)));
     bytes.resize(have + static_cast<std::size_t>(got));
     if (got == 0) return bytes;
   }
+}
+
+/// zlib's words begin with the path.
+std::string_view without_path(std::string_view words, const std::string& path) {
+  const std::string prefix = path + ": ";
+  if (words.starts_with(prefix)) words.remove_prefix(prefix.size());
+  return words;
 }
 
 std::size_t big_endian(const std::uint8_t* bytes) {
