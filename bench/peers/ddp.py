@@ -18,7 +18,8 @@ import struct
 import sys
 import time
 
-MALLOC = {"MALLOC_MMAP_THRESHOLD_": str(1 << 30), "MALLOC_TRIM_THRESHOLD_": str(1 << 30)}
+MALLOC = {"MALLOC_MMAP_THRESHOLD_": str(1 << 30), "MALLOC_TRIM_THRESHOLD_": str(1 << 30),
+          "MALLOC_TOP_PAD_": str(64 << 20)}
 TEXTBOOK_RATE = {"lenet": 0.2, "resnet18": 0.1}
 TEXTBOOK_BATCH = 256
 
