@@ -31,6 +31,13 @@ struct Close {
 };
 using GzipFile = std::unique_ptr<std::remove_pointer_t<gzFile>, Close>;
 
+/// zlib's words begin with the path.
+std::string_view without_path(std::string_view words, const std::string& path) {
+  const std::string prefix = path + ": ";
+  if (words.starts_with(prefix)) words.remove_prefix(prefix.size());
+  return words;
+}
+
 /// The whole file, unpacked if it is packed.
 std::vector<std::uint8_t> unpacked(const std::string& path) {
   errno = 0;
@@ -53,13 +60,6 @@ std::vector<std::uint8_t> unpacked(const std::string& path) {
     bytes.resize(have + static_cast<std::size_t>(got));
     if (got == 0) return bytes;
   }
-}
-
-/// zlib's words begin with the path.
-std::string_view without_path(std::string_view words, const std::string& path) {
-  const std::string prefix = path + ": ";
-  if (words.starts_with(prefix)) words.remove_prefix(prefix.size());
-  return words;
 }
 
 std::size_t big_endian(const std::uint8_t* bytes) {
