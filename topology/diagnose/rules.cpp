@@ -24,6 +24,12 @@ const std::vector<Rule>& rules() {
       lone_gpu_rule(),
       sockets_inside_host_rule(),
       small_shared_memory_rule(),
+      narrow_link_rule(),
+      slow_generation_rule(),
+      signal_errors_rule(),
+      shared_uplink_rule(),
+      slow_card_ends_peer_access_rule(),
+      link_power_rule(),
       ring_order_rule(),
   };
   return all;
