@@ -219,7 +219,7 @@ std::vector<bench::Operation> with_a_choice(const char* mode, const BenchArgumen
                                             const BenchRequest& request) {
   std::vector<bench::Operation> list;
   for (const auto operation : request.collectives) {
-    const bool none = operation.is_sendrecv() || is_barrier(operation);
+    const bool none = !has_algorithms(operation);
     if (none && arguments.collective != "all")
       throw Error(ErrorCode::bad_input, fmt::format("{}: {} has no algorithms to choose from", mode,
                                                     to_string(operation)));
