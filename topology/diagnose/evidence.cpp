@@ -227,6 +227,8 @@ std::vector<std::string> Evidence::gpu_models() const {
     for (const auto& device : test->devices) models.push_back(device.model);
   for (const auto& test : all<NvBandwidth>())
     for (const auto& device : test->devices) models.push_back(device.model);
+  for (const auto& table : all<CollectiveRows>())
+    for (const auto& rank : table->listed) models.push_back(rank.model);
   std::vector<std::string> different;
   for (auto& model : models)
     if (!model.empty() && std::ranges::find(different, model) == different.end())

@@ -7,6 +7,7 @@
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/text.hpp"
+#include "ringside/topology/diagnose/rules/tables.hpp"
 #include "ringside/topology/model/link_model.hpp"
 #include "ringside/topology/model/transfers.hpp"
 
@@ -141,15 +142,7 @@ std::optional<BestRow> best_row(const Evidence& evidence, const Found<Collective
       if (timing && row.size >= least && timing->busbw > (best ? best->busbw : 0))
         best = BestRow{.busbw = timing->busbw, .bytes = row.size, .line = {}, .table = table.facts};
   if (!best) return best;
-  const auto size = std::to_string(best->bytes);
-  const auto lines = evidence.lines(
-      *table.reading,
-      [&](std::string_view line) {
-        const auto words = split_blanks(line);
-        return !words.empty() && words.front() == size;
-      },
-      1);
-  if (!lines.empty()) best->line = lines.front();
+  best->line = line_of_size(evidence, table, best->bytes);
   return best;
 }
 
