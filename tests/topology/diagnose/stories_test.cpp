@@ -43,8 +43,8 @@ TEST(Stories, EachHasItsCauseAndNothingElse) {
       {"3-acs-behind-one-switch", {"D01"}},
       {"4-peer-access-not-used", {"D10"}},
       {"5-wrong-ring-order", {"D42"}},
-      {"6-nvlink-pairs-left-by-the-ring", {}},
-      {"7-virtual-machine", {}},
+      {"6-nvlink-pairs-left-by-the-ring", {"D27"}},
+      {"7-virtual-machine", {"D30"}},
       {"8-healthy-dgx", {}},
   };
   for (const auto& [folder, found] : stories)
