@@ -59,7 +59,8 @@ class Pricer {
     }
     return {.as_is = 0,
             .mended = nccl_seconds(as_nccl_uses(std::move(machine)), call),
-            .mended_by = {}};
+            .mended_by = {},
+            .gpus = gpus};
   }
 
  private:
@@ -85,13 +86,24 @@ class Pricer {
     question.request.ranks = machine.gpus();
     question.bytes = static_cast<std::uint64_t>(bytes_) / 4 * 4;
     const auto choice = predictor.choose(question);
-    return {.as_is = 0, .mended = choice.seconds, .mended_by = choice.spec};
+    return {.as_is = 0, .mended = choice.seconds, .mended_by = choice.spec, .gpus = machine.gpus()};
   }
 
   const Topology& topology_;
   LinkModel model_;
   double bytes_;
 };
+
+/// Takes away those that do not take part.
+void keep_only(Variant& variant, const Topology& topology, const std::vector<int>& gpus) {
+  if (gpus.empty()) return;
+  int place = 0;
+  for (const NodeId id : topology.gpus()) {
+    const int number = topology.node(id).number.value_or(place++);
+    if (std::ranges::find(gpus, number) == gpus.end())
+      variant.words.push_back("remove:" + topology.node(id).name);
+  }
+}
 
 /// What is said of the machine by all findings that are certain or likely.
 Variant as_found(std::span<const Diagnosis> diagnoses) {
@@ -152,6 +164,7 @@ MendPrices price_mends(const Topology& topology, std::span<const Diagnosis> diag
     if (diagnosis.mend.empty()) continue;
     Variant before = found;
     add(before.words, diagnosis.mend.as_is);
+    keep_only(before, topology, diagnosis.mend.gpus);
     Variant after = before;
     mend(after, diagnosis.mend);
     prices.each[i] = price_of(pricer, before, after);

@@ -17,6 +17,7 @@ namespace ringside {
 struct MendPrice {
   double as_is = 0, mended = 0;  ///< seconds
   std::string mended_by;         ///< a spec, where the cure is another algorithm
+  int gpus = 0;                  ///< that take part
 };
 
 struct MendPrices {

@@ -46,8 +46,8 @@ std::string call_text(const DiagnosisReport& report) {
 }
 
 std::string price_text(const DiagnosisReport& report, const MendPrice& price) {
-  return fmt::format("{}: {} as it is, {} when mended{}; predicted", call_text(report),
-                     time_text(price.as_is), time_text(price.mended),
+  return fmt::format("{} on {} GPUs: {} as it is, {} when mended{}; predicted", call_text(report),
+                     price.gpus, time_text(price.as_is), time_text(price.mended),
                      price.mended_by.empty() ? "" : fmt::format(" by {}", price.mended_by));
 }
 

@@ -46,6 +46,8 @@ struct Mend {
   std::vector<std::string> mended = {};
   /// The orders of GPUs in which rings go and in which they ought to; empty: that of their numbers.
   std::vector<int> ring_as_is = {}, ring_order = {};
+  /// The GPUs that the call is on, by their numbers; empty: all.
+  std::vector<int> gpus = {};
   /// The cure is another algorithm: the best that the twin finds.
   bool other_algorithm = false;
 

@@ -173,7 +173,8 @@ bool Evidence::has(Input input) const {
       return std::ranges::any_of(all<PreflightReport>(),
                                  [](const auto& report) { return report->checks > 0; });
     case Input::concurrent_bandwidth:
-      return false;
+      return std::ranges::any_of(all<PreflightReport>(),
+                                 [](const auto& report) { return !report->at_once.empty(); });
     case Input::collective:
       return !all<CollectiveRows>().empty();
     case Input::nccl_log:

@@ -31,6 +31,14 @@ namespace ringside {
 [[nodiscard]] Rule sockets_inside_host_rule();
 [[nodiscard]] Rule small_shared_memory_rule();
 
+// D20 to D25: links, slots, switches.
+[[nodiscard]] Rule narrow_link_rule();
+[[nodiscard]] Rule slow_generation_rule();
+[[nodiscard]] Rule signal_errors_rule();
+[[nodiscard]] Rule shared_uplink_rule();
+[[nodiscard]] Rule slow_card_ends_peer_access_rule();
+[[nodiscard]] Rule link_power_rule();
+
 // D26 to D29: NVLink that is there, but not enough.
 [[nodiscard]] Rule partial_bridge_rule();
 [[nodiscard]] Rule ring_leaves_nvlink_rule();

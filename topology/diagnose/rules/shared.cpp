@@ -146,6 +146,63 @@ std::optional<BestRow> best_row(const Evidence& evidence, const Found<Collective
   return best;
 }
 
+std::vector<GpuLink> gpu_links(const Evidence& evidence) {
+  std::vector<GpuLink> links;
+  const auto name_of_gpu = [&](const PcieStatus& status, std::size_t place) {
+    const auto address = parse_pci_address(status.bus_id);
+    if (!status.index && address && evidence.topology() != nullptr)
+      if (const auto node = evidence.topology()->find(*address))
+        return evidence.topology()->node(*node).name;
+    return fmt::format("GPU{}", status.index.value_or(static_cast<int>(place)));
+  };
+  const auto add = [&](const PcieStatus& status, const Reading* reading, std::size_t place,
+                       bool under_load) {
+    links.push_back({name_of_gpu(status, place), &status, reading, under_load});
+  };
+  for (const auto& query : evidence.all<SmiQuery>())
+    for (std::size_t i = 0; i < query->gpus.size(); ++i)
+      add(query->gpus[i], query.reading, i, false);
+  for (const auto& csv : evidence.all<SmiCsv>())
+    for (std::size_t i = 0; i < csv->gpus.size(); ++i) add(csv->gpus[i], csv.reading, i, false);
+  for (const auto& report : evidence.all<PreflightReport>())
+    for (std::size_t i = 0; i < report->devices.size(); ++i)
+      add(report->devices[i].link, report.reading, i, true);
+  return links;
+}
+
+std::vector<ShownLine> lines_of(const Evidence& evidence, const GpuLink& link,
+                                std::string_view section) {
+  if (std::holds_alternative<PreflightReport>(link.reading->facts)) return {};
+  if (std::holds_alternative<SmiCsv>(link.reading->facts))
+    return evidence.lines(
+        *link.reading,
+        [&](std::string_view line) {
+          const auto first = trim(line.substr(0, line.find(',')));
+          return (!link.status->bus_id.empty() &&
+                  line.find(link.status->bus_id) != std::string_view::npos) ||
+                 (link.status->index && first == std::to_string(*link.status->index));
+        },
+        1);
+  bool in_gpu = link.status->bus_id.empty(), in_section = false;
+  return evidence.lines(*link.reading, [&](std::string_view line) {
+    const auto text = trim(line);
+    if (text.starts_with("GPU ") && text.find(" : ") == std::string_view::npos) {
+      in_gpu = !link.status->bus_id.empty() && text.substr(4) == link.status->bus_id;
+      return in_gpu;
+    }
+    if (text.find(" : ") == std::string_view::npos) return in_section = in_gpu && text == section;
+    const bool value = text.starts_with("Max") || text.starts_with("Current");
+    return in_section && value;
+  });
+}
+
+bool is_nvidia_gpu(const LspciDevice& device) {
+  const auto has = [&](std::string_view part) {
+    return device.description.find(part) != std::string::npos;
+  };
+  return has("NVIDIA") && has("controller") && !has("Audio") && !has("USB");
+}
+
 bool has_model(const Evidence& evidence, std::string_view part) {
   return std::ranges::any_of(evidence.gpu_models(), [&](const std::string& model) {
     return to_lower(model).find(part) != std::string::npos;
