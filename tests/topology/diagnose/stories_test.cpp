@@ -61,6 +61,9 @@ const std::map<std::string, Ids>& known_findings() {
       {"topo/078-2x5090-p2p-spaces", {"D05"}},
       {"topo/106-nccl-log-shm-small-container-2.9", {"D19"}},
       {"pairs/038-2x2080ti-pix-p2pbw", {"D05"}},
+      {"perf/002-16rank-rtx6000d-unstable", {"D41"}},
+      {"perf/005-2node-1xa100pcie-ib-cliff", {"D35"}},
+      {"perf/033-two-runs-interleaved-rows", {"D39"}},
   };
   return known;
 }
