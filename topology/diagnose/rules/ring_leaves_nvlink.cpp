@@ -109,9 +109,9 @@ std::vector<Diagnosis> by_table(const Evidence& evidence, const NvlinkGraph& gra
       found.why += fmt::format("; 2 GPUs over NVLink reach {} GB/s (measured)", gb(pair->busbw));
     found.slowdown = (pair ? pair->busbw : links * *link) / best->busbw;
     for (const int place : gpus)
-      found.mend.gpus.push_back(
-          gpu_number(topology, topology.gpus()[static_cast<std::size_t>(place)],
-                     static_cast<std::size_t>(place)));
+      found.mend.gpus.push_back(gpu_number(topology,
+                                           topology.gpus()[static_cast<std::size_t>(place)],
+                                           static_cast<std::size_t>(place)));
     std::vector<ShownLine> lines = {best->line};
     if (pair) lines.push_back(pair->line);
     add_lines(lines, found.shown);
