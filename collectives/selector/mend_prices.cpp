@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 
 #include "ringside/base/error.hpp"
 #include "ringside/collectives/executors/simulated/nccl_run.hpp"
+#include "ringside/collectives/selector/measured_and_predicted.hpp"
 #include "ringside/collectives/selector/predicted_choice.hpp"
+#include "ringside/topology/gpu_places.hpp"
 #include "ringside/topology/model/link_model.hpp"
 
 namespace ringside {
@@ -52,7 +55,7 @@ class Pricer {
     const int gpus = static_cast<int>(machine.topology.gpus().size());
     NcclCall call;
     call.bytes = bytes_;
-    call.gpus = indices(machine.topology, variant.order);
+    call.gpus = gpu_places(machine.topology, variant.order);
     if (static_cast<int>(call.gpus.size()) != gpus) {
       call.gpus.resize(static_cast<std::size_t>(gpus));
       std::iota(call.gpus.begin(), call.gpus.end(), 0);
@@ -64,17 +67,6 @@ class Pricer {
   }
 
  private:
-  /// An order by numbers as one by places in Topology::gpus(); empty where one is not there.
-  static std::vector<int> indices(const Topology& topology, const std::vector<int>& order) {
-    const auto gpus = topology.gpus();
-    std::vector<int> found;
-    for (const int number : order)
-      for (std::size_t i = 0; i < gpus.size(); ++i)
-        if (topology.node(gpus[i]).number.value_or(static_cast<int>(i)) == number)
-          found.push_back(static_cast<int>(i));
-    return found;
-  }
-
   [[nodiscard]] MendPrice best_plan(MachineDescription description) const {
     const Machine machine(std::move(description.topology), std::move(description.model),
                           description.settings);
@@ -97,12 +89,10 @@ class Pricer {
 /// Takes away those that do not take part.
 void keep_only(Variant& variant, const Topology& topology, const std::vector<int>& gpus) {
   if (gpus.empty()) return;
-  int place = 0;
-  for (const NodeId id : topology.gpus()) {
-    const int number = topology.node(id).number.value_or(place++);
-    if (std::ranges::find(gpus, number) == gpus.end())
-      variant.words.push_back("remove:" + topology.node(id).name);
-  }
+  const auto all = topology.gpus();
+  for (std::size_t place = 0; place < all.size(); ++place)
+    if (std::ranges::find(gpus, gpu_number(topology, all[place], place)) == gpus.end())
+      variant.words.push_back("remove:" + topology.node(all[place]).name);
 }
 
 /// What is said of the machine by all findings that are certain or likely.
@@ -174,6 +164,33 @@ MendPrices price_mends(const Topology& topology, std::span<const Diagnosis> diag
   }
   if (mended > 1) prices.together = price_of(pricer, found, all_mended(diagnoses));
   return prices;
+}
+
+void add_measured(MendPrices& prices, const std::vector<Reading>& readings, double bytes) {
+  const auto add_to = [&](std::optional<MendPrice>& price) {
+    if (price) price->as_is_measured = measured_all_reduce_seconds(readings, price->gpus, bytes);
+  };
+  for (auto& price : prices.each) add_to(price);
+  add_to(prices.together);
+}
+
+void rank_by_cost(std::vector<Diagnosis>& diagnoses, MendPrices& prices) {
+  std::vector<std::size_t> order(diagnoses.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) {
+    const auto& each = diagnoses[i];
+    const auto& price = prices.each[i];
+    return std::tuple(each.certainty == Certainty::possible, each.harm,
+                      -(price ? price->slowdown() : each.slowdown), each.certainty);
+  });
+  std::vector<Diagnosis> sorted;
+  std::vector<std::optional<MendPrice>> sorted_prices;
+  for (const std::size_t i : order) {
+    sorted.push_back(std::move(diagnoses[i]));
+    sorted_prices.push_back(std::move(prices.each[i]));
+  }
+  diagnoses = std::move(sorted);
+  prices.each = std::move(sorted_prices);
 }
 
 MachineDescription machine_as_found(const Topology& topology,

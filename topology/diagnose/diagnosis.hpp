@@ -60,7 +60,7 @@ struct Mend {
 /// A cause that a rule found. The rule that found it adds id, title and source (rules.hpp).
 struct Diagnosis {
   std::string id;     ///< "D01", of the catalogue in docs/diagnose.md
-  std::string title;  ///< "ACS sends peer traffic up to the processor"
+  std::string title;  ///< "ACS sends traffic between GPUs up to the processor"
   Certainty certainty = Certainty::possible;
   Harm harm = Harm::slow;
   /// One or two sentences, of this machine: which devices, which figures. Every number that is not

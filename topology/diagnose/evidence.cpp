@@ -42,9 +42,16 @@ bool tells(const Reading& reading, int line) {
   return reading.first_line <= line && line <= reading.last_line;
 }
 
+/// A comment, a command behind its prompt, or a rule that is drawn: nobody expects more of it.
+bool tells_nothing(std::string_view line) {
+  line = trim(line);
+  return line.starts_with('#') || line.starts_with("$ ") ||
+         line.find_first_not_of("-=+|_ ") == std::string_view::npos;
+}
+
 void count_lines(Evidence::Source& source, std::span<const Reading> readings) {
   for (const auto& line : source.text.lines) {
-    if (trim(line.text).empty()) continue;
+    if (tells_nothing(line.text)) continue;
     ++source.lines;
     const bool known = std::ranges::any_of(
         readings, [&](const Reading& reading) { return tells(reading, line.number); });

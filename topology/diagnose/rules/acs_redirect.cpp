@@ -165,7 +165,7 @@ std::vector<Diagnosis> find(const Evidence& evidence) {
 
 Rule acs_redirect_rule() {
   return {.id = "D01",
-          .title = "ACS sends peer traffic up to the processor",
+          .title = "ACS sends traffic between GPUs up to the processor",
           .source =
               "NVIDIA/nccl#949, NVIDIA/nccl#2079, NVIDIA/nccl#629, NVIDIA/nccl#606, "
               "voipmonitor/rtx6kpro, NVIDIA/caffe#10",

@@ -86,7 +86,7 @@ std::vector<int> NvlinkGraph::best_set(int wanted) const {
       most = ring;
       best = std::move(set);
     }
-  } while (std::ranges::prev_permutation(taken).found);
+  } while (std::prev_permutation(taken.begin(), taken.end()));
   return best;
 }
 

@@ -10,6 +10,7 @@
 #include "ringside/topology/diagnose/rules/nvlink_graph.hpp"
 #include "ringside/topology/diagnose/rules/shared.hpp"
 #include "ringside/topology/diagnose/rules/tables.hpp"
+#include "ringside/topology/gpu_places.hpp"
 
 namespace ringside {
 namespace {
@@ -107,6 +108,10 @@ std::vector<Diagnosis> by_table(const Evidence& evidence, const NvlinkGraph& gra
     if (pair)
       found.why += fmt::format("; 2 GPUs over NVLink reach {} GB/s (measured)", gb(pair->busbw));
     found.slowdown = (pair ? pair->busbw : links * *link) / best->busbw;
+    for (const int place : gpus)
+      found.mend.gpus.push_back(
+          gpu_number(topology, topology.gpus()[static_cast<std::size_t>(place)],
+                     static_cast<std::size_t>(place)));
     std::vector<ShownLine> lines = {best->line};
     if (pair) lines.push_back(pair->line);
     add_lines(lines, found.shown);

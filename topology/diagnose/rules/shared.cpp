@@ -8,15 +8,12 @@
 #include "ringside/base/error.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/topology/diagnose/rules/tables.hpp"
+#include "ringside/topology/gpu_places.hpp"
 #include "ringside/topology/model/link_model.hpp"
 #include "ringside/topology/model/transfers.hpp"
 
 namespace ringside {
 namespace {
-
-int number_of(const Topology& topology, const std::vector<NodeId>& gpus, std::size_t index) {
-  return topology.node(gpus[index]).number.value_or(static_cast<int>(index));
-}
 
 /// Rows of `topo -p2p` and lines of CUDA's test that deny access.
 std::optional<Staging> denied_by_driver(const Evidence& evidence) {
@@ -52,8 +49,8 @@ std::vector<GpuPair> gpu_pairs(const Evidence& evidence) {
   const auto gpus = topology->gpus();
   for (std::size_t i = 0; i < gpus.size(); ++i)
     for (std::size_t j = i + 1; j < gpus.size(); ++j) {
-      GpuPair pair{.first = number_of(*topology, gpus, i),
-                   .second = number_of(*topology, gpus, j),
+      GpuPair pair{.first = gpu_number(*topology, gpus[i], i),
+                   .second = gpu_number(*topology, gpus[j], j),
                    .pcie = link_class(*topology, gpus[i], gpus[j], Medium::pcie),
                    .fabric = false,
                    .status = peer_status(*topology, gpus[i], gpus[j]),
@@ -92,17 +89,13 @@ std::optional<double> predicted_pair(const Evidence& evidence, const GpuPair& pa
                                      bool peer_access) try {
   const Topology* topology = evidence.topology();
   if (topology == nullptr) return std::nullopt;
-  const auto gpus = topology->gpus();
-  const auto index = [&](int number) {
-    for (std::size_t i = 0; i < gpus.size(); ++i)
-      if (number_of(*topology, gpus, i) == number) return static_cast<int>(i);
-    return -1;
-  };
+  const auto places = gpu_places(*topology, std::vector<int>{pair.first, pair.second});
+  if (places.size() != 2) return std::nullopt;
   MachineSettings settings;
   settings.peer_access = peer_access;
   const Machine machine(*topology, *link_model_for(*topology).model, settings);
-  const Transfer transfer{.from = {.gpu = index(pair.first), .host = false},
-                          .to = {.gpu = index(pair.second), .host = false}};
+  const Transfer transfer{.from = {.gpu = places[0], .host = false},
+                          .to = {.gpu = places[1], .host = false}};
   return transfer_rate(machine, std::span(&transfer, 1));
 } catch (const Error&) {
   return std::nullopt;
