@@ -57,7 +57,14 @@ std::optional<TrainedModel> model_of(const Arguments& arguments) {
 }
 
 Evidence evidence_for(const Arguments& arguments) {
-  if (arguments.live) return live_evidence({}, arguments.inputs);
+  if (arguments.live) {
+    Evidence evidence = live_evidence({}, arguments.inputs);
+    if (evidence.gpus().value_or(0) == 0)
+      throw Error(ErrorCode::bad_input,
+                  "--live: no GPU is visible on this machine (does nvidia-smi list one?); for "
+                  "another machine name files with what its tools print");
+    return evidence;
+  }
   if (arguments.inputs.empty())
     throw Error(ErrorCode::bad_input,
                 "name files, - for standard input, a preset, or --live (see ringside diagnose "

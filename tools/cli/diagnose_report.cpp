@@ -57,8 +57,14 @@ std::string price_text(const DiagnosisReport& report, const MendPrice& price) {
                      time_text(price.mended), by);
 }
 
-/// Of a path the last part, unless two inputs share it.
+/// Of the kernel, not of a person.
+bool is_of_system(const std::string& source) {
+  return source.starts_with("/proc/") || source.starts_with("/sys/") || source.starts_with("/dev/");
+}
+
+/// Of a file's path the last part, unless two inputs share it.
 std::string short_name(const Evidence& evidence, const std::string& source) {
+  if (is_of_system(source)) return source;
   const auto last = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
   const auto same = std::ranges::count_if(evidence.sources, [&](const Evidence::Source& each) {
     return last(each.name) == last(source);
@@ -76,6 +82,7 @@ std::string line_text(const Evidence& evidence, const ShownLine& line) {
 // ---- text
 
 std::string source_line(const Evidence::Source& source, const Evidence& evidence) {
+  if (is_of_system(source.name)) return fmt::format("  {}\n", source.name);
   std::vector<std::string> readers;
   for (const auto& reading : evidence.readings)
     if (reading.source == source.name &&
