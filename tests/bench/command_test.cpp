@@ -95,6 +95,8 @@ TEST(BenchCommand, EveryBadCommandLineIsOneLineAndExitCode2) {
       {{"--collective", "reduce,reduce"}, "every one once"},
       {{"--collective", "all_to_all", "--placement", "in"}, "cannot be in place"},
       {{"--collective", "broadcast", "-a", "ring"}, "ring does not do broadcast"},
+      {{"--collective", "barrier", "-a", "ring"}, "barrier has no algorithms to choose from"},
+      {{"--collective", "sendrecv", "-a", "ring"}, "sendrecv has no algorithms to choose from"},
       {{"--root", "2"}, "--root 2 is not one of 2 ranks"},
       {{"--root", "-1"}, "-1"},
       {{"--buffers", "cool"}, "warm, cold, cold:SIZE or rewritten"},

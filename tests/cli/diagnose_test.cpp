@@ -90,7 +90,8 @@ TEST(Diagnose, EveryRateAndTimeIsMeasuredOrPredicted) {
     for (const auto& finding : report.at("findings")) {
       for (const char* key : {"why", "fix"})
         EXPECT_TRUE(labels_its_figures(finding.at(key).get<std::string>())) << finding.at(key);
-      for (const auto& [key, value] : finding.value("cost", json::object()).items())
+      const auto cost = finding.value("cost", json::object());
+      for (const auto& [key, value] : cost.items())
         EXPECT_TRUE(key.ends_with("_predicted") || key == "mended_by") << key;
     }
     const auto text = diagnose_story(story).output;

@@ -184,6 +184,33 @@ TEST(Build, TextsOfDifferentMachinesAreRefused) {
   EXPECT_THROW((void)build_from({pair_matrix, "index, pcie.link.gen.max\n5, 4\n"}), Error);
 }
 
+constexpr const char* one_gpu_file =
+    "<system version=\"1\"><cpu numaid=\"0\" affinity=\"ff\" arch=\"x86_64\">"
+    "<pci busid=\"0000:41:00.0\" class=\"0x030200\" link_speed=\"16 GT/s\" link_width=\"16\">"
+    "<gpu dev=\"0\" sm=\"80\" rank=\"0\" gdr=\"0\"/></pci></cpu></system>";
+
+TEST(Build, AGpuThatOnlyTheMatrixHasMakesTheInputsOfDifferentMachines) {
+  try {
+    (void)build_from({one_gpu_file, "\tGPU7\tNIC0\nGPU7\t X \tNV18\nNIC0\tNV18\t X \n"});
+    FAIL() << "the file has GPU0 only";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "the inputs are of different machines: one has GPU7, another does not");
+  }
+}
+
+TEST(Build, ANvlinkOfANicIsLeftOutAndSaid) {
+  const auto built =
+      build_from({"\tGPU0\tGPU1\tNIC0\nGPU0\t X \tNV4\tNV4\nGPU1\tNV4\t X \tPHB\n"
+                  "NIC0\tNV4\tPHB\t X \n"});
+  int nvlinks = 0;
+  for (const auto& link : built.topology.links()) nvlinks += link.kind == LinkKind::nvlink ? 1 : 0;
+  EXPECT_EQ(nvlinks, 2);  // each way
+  EXPECT_TRUE(std::ranges::any_of(built.findings, [](const Finding& finding) {
+    return finding.text == "GPU0 to NIC0 is NV4, which joins GPUs only: left out";
+  }));
+}
+
 TEST(Build, AMatrixThatNoTreeHasIsRefusedWithThePairs) {
   try {
     (void)build_from(

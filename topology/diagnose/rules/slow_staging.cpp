@@ -50,7 +50,8 @@ std::vector<Diagnosis> find(const Evidence& evidence) {
       "host memory from a kernel, and each of these loads waits for the bus",
       gb(row->busbw), gb(*copy));
   add_lines(found.shown, {row->line});
-  add_lines(found.shown, staging->lines);
+  add_lines(found.shown, lines_via(evidence, "SHM"));
+  add_lines(found.shown, staging->lines, 4);
   found.confirm =
       "with NCCL_SHM_USE_CUDA_MEMCPY=1 the log says \"via SHM/CE\", and the collective "
       "is several times as fast";
