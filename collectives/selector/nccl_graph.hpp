@@ -37,6 +37,6 @@ struct NcclMachine {
 /// have no peer access: these NCCL joins over the host's memory. Boxes are taken to be like the
 /// first; GPUs that one NVLink fabric joins are one box. Throws Error(unsupported) for a single GPU
 /// and where no ring is found (GPUs without a way between them, boxes without NICs).
-[[nodiscard]] NcclMachine nccl_machine(const Machine& machine);
+[[nodiscard]] NcclMachine nccl_machine(const Machine& known);
 
 }  // namespace ringside
