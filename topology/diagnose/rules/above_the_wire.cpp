@@ -30,11 +30,10 @@ std::optional<double> wire(const Topology& topology) {
     const auto up = topology.link_up(gpu);
     if (!up) return std::nullopt;
     const auto& link = topology.link(*up);
-    const int generation = std::clamp(
-        std::max(link.generation.value_or(0), link.most_generation.value_or(0)), 0, newest);
-    const int width = std::max(link.width.value_or(full_width), link.most_width.value_or(0));
-    most = std::max(most,
-                    width * lane[static_cast<std::size_t>(generation == 0 ? newest : generation)]);
+    // At which generation and width it runs now may be an idle card's.
+    const int generation = std::clamp(link.most_generation.value_or(newest), 1, newest);
+    const int width = link.most_width.value_or(full_width);
+    most = std::max(most, width * lane[static_cast<std::size_t>(generation)]);
   }
   return most;
 }

@@ -12,10 +12,7 @@ namespace {
 
 constexpr int most_gpus = 10;  // of a mesh; every set of so many is looked at
 
-std::string ring_text(int links) {
-  return links == 0 ? "leaves NVLink"
-                    : fmt::format("has a hop of {} NVLink{}", links, links == 1 ? "" : "s");
-}
+std::string nvlinks(int count) { return fmt::format("{} NVLink{}", count, count == 1 ? "" : "s"); }
 
 std::vector<Diagnosis> find(const Evidence& evidence) {
   const auto* topology = evidence.topology();
@@ -30,8 +27,9 @@ std::vector<Diagnosis> find(const Evidence& evidence) {
   Diagnosis found;
   found.certainty = Certainty::certain;
   found.why = fmt::format(
-      "the best ring over the {} GPUs that were chosen ({}) {}; over {} each hop has {}", count,
-      gpu_names(*topology, *chosen), ring_text(now), gpu_names(*topology, better), best);
+      "the best ring over the {} GPUs that were chosen ({}) {}; over {} every hop has {}", count,
+      gpu_names(*topology, *chosen), now == 0 ? "leaves NVLink" : "has a hop of " + nvlinks(now),
+      gpu_names(*topology, better), nvlinks(best));
   found.shown = {evidence.environment("CUDA_VISIBLE_DEVICES")->line};
   for (const auto& matrix : evidence.all<LinkMatrix>())
     add_lines(found.shown, evidence.rows_of(*matrix.reading, matrix->names), 9);

@@ -72,7 +72,7 @@ Diagnosis found_with(const Evidence& evidence, const NvlinkGraph& graph, Certain
       all_groups(topology, graph), groups_text(topology, graph, ",", " or "));
   found.mend.other_algorithm = true;
   found.decided_by = {Input::collective};
-  found.explains = {"D12", "D13"};
+  if (certainty != Certainty::possible) found.explains = {"D12", "D13"};
   for (const auto& matrix : evidence.all<LinkMatrix>())
     add_lines(found.shown, evidence.rows_of(*matrix.reading, matrix->names), 2);
   return found;
