@@ -75,18 +75,18 @@ int NvlinkGraph::best_ring(std::span<const int> gpus) const {
 std::vector<int> NvlinkGraph::best_set(int wanted) const {
   std::vector<int> best;
   int most = -1;
-  std::vector<bool> taken(links_.size(), false);
+  std::vector<char> taken(links_.size(), 0);  // not bool: its references cannot be swapped
   std::fill_n(taken.begin(), std::min<std::size_t>(static_cast<std::size_t>(wanted), taken.size()),
-              true);
+              1);
   do {
     std::vector<int> set;
     for (int gpu = 0; gpu < gpus(); ++gpu)
-      if (taken[static_cast<std::size_t>(gpu)]) set.push_back(gpu);
+      if (taken[static_cast<std::size_t>(gpu)] != 0) set.push_back(gpu);
     if (const int ring = best_ring(set); ring > most) {
       most = ring;
       best = std::move(set);
     }
-  } while (std::ranges::prev_permutation(taken).found);
+  } while (std::prev_permutation(taken.begin(), taken.end()));
   return best;
 }
 
