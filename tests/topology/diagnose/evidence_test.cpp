@@ -60,7 +60,8 @@ TEST(Evidence, KnowsTheRanksThatATableLists) {
       "# nccl-tests version 2.17.6 nccl-headers=22501 nccl-library=22602\n"
       "#  Rank  0 Group  0 Pid   5425 on      host1 device  0 [0x81] NVIDIA A100-PCIE-40GB\n"
       "#  Rank  1 Group  0 Pid   4962 on      host2 device  3 [0x81] NVIDIA A100-PCIE-40GB\n"
-      "     1048576        262144     float     sum      -1   3332.3    0.31    0.31      0   3392.5 "
+      "     1048576        262144     float     sum      -1   3332.3    0.31    0.31      0   "
+      "3392.5 "
       "   0.31    0.31      0\n");
   const auto& table = *evidence.all<CollectiveRows>().front().facts;
   ASSERT_EQ(table.listed.size(), 2U);
