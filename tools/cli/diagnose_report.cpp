@@ -45,10 +45,31 @@ std::string call_text(const DiagnosisReport& report) {
   return fmt::format("all-reduce of {} by NCCL's ring", format_bytes(report.bytes));
 }
 
+/// What is measured now counts more than what is predicted of it.
 std::string price_text(const DiagnosisReport& report, const MendPrice& price) {
-  return fmt::format("{}: {} as it is, {} when mended{}; predicted", call_text(report),
-                     time_text(price.as_is), time_text(price.mended),
-                     price.mended_by.empty() ? "" : fmt::format(" by {}", price.mended_by));
+  const auto by = price.mended_by.empty() ? "" : fmt::format(" by Ringside's {}", price.mended_by);
+  const auto call = fmt::format("{} on {} GPUs", call_text(report), price.gpus);
+  if (price.as_is_measured)
+    return fmt::format("{}: {} now (at the measured rate), {} when mended{} (predicted)", call,
+                       time_text(*price.as_is_measured), time_text(price.mended), by);
+  return fmt::format("{}: {} as it is, {} when mended{}; predicted", call, time_text(price.as_is),
+                     time_text(price.mended), by);
+}
+
+/// Of a path the last part, unless two inputs share it.
+std::string short_name(const Evidence& evidence, const std::string& source) {
+  const auto last = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
+  const auto same = std::ranges::count_if(evidence.sources, [&](const Evidence::Source& each) {
+    return last(each.name) == last(source);
+  });
+  return same > 1 ? source : last(source);
+}
+
+/// "topo.txt:3: GPU0 X PHB"; what a live machine states has no number.
+std::string line_text(const Evidence& evidence, const ShownLine& line) {
+  return line.number == 0
+             ? line.text
+             : fmt::format("{}:{}: {}", short_name(evidence, line.source), line.number, line.text);
 }
 
 // ---- text
@@ -60,7 +81,7 @@ std::string source_line(const Evidence::Source& source, const Evidence& evidence
         std::ranges::find(readers, reading.reader) == readers.end())
       readers.emplace_back(reading.reader);
   return fmt::format(
-      "  {}: {}; {} of {} lines not understood\n", source.name,
+      "  {}: {}; {} of {} lines not understood\n", short_name(evidence, source.name),
       readers.empty() ? "nothing that is understood" : fmt::format("{}", fmt::join(readers, ", ")),
       source.unknown, source.lines);
 }
@@ -84,12 +105,17 @@ std::string finding_text(const DiagnosisReport& report, std::size_t at, std::siz
                                  to_string(each.certainty), to_string(each.harm), each.id);
   text += wrapped(each.why, "   why", 12);
   for (std::size_t i = 0; i < each.shown.size(); ++i)
-    text += fmt::format("{:12}{}:{}: {}\n", i == 0 ? "   shown by" : "", each.shown[i].source,
-                        each.shown[i].number, each.shown[i].text);
+    text += fmt::format("{:12}{}\n", i == 0 ? "   shown by" : "",
+                        line_text(*report.evidence, each.shown[i]));
   if (const auto& price = report.prices.each[at])
     text += wrapped(price_text(report, *price), "   cost", 12);
   if (!each.confirm.empty()) text += wrapped(each.confirm, "   check", 12);
   text += wrapped(each.fix, "   fix", 12);
+  if (!each.mend.ring_order.empty() && each.certainty != Certainty::possible)
+    text += wrapped(
+        "with --nccl-graph ring.xml this command writes that ring, and NCCL_GRAPH_FILE=ring.xml "
+        "makes NCCL take it (its developers call that a means for tests)",
+        "   file", 12);
   if (report.verbose) text += wrapped(each.source, "   source", 12);
   return text;
 }
@@ -124,7 +150,8 @@ std::string compared_line(const Compared& each) {
 /// Of the copies the worst and the best; all of them, if asked.
 std::string compared_text(const DiagnosisReport& report) {
   if (report.compared.empty()) return "";
-  std::string text = "\nMeasured beside what this topology can do (predicted)\n";
+  std::string text =
+      "\nMeasured beside what this topology can do (collectives: bytes of the message by time)\n";
   auto sorted = report.compared;
   std::ranges::stable_sort(sorted, {}, &Compared::ratio);
   std::size_t copies = 0;
@@ -164,18 +191,29 @@ std::string advice_text(const DiagnosisReport& report) {
   return text;
 }
 
+/// Of the first few rules the titles, with their ids.
+std::string titles_text(const std::vector<std::string>& ids) {
+  constexpr std::size_t most = 3;
+  std::vector<std::string> titles;
+  for (const auto& rule : rules())
+    if (titles.size() < most && std::ranges::find(ids, rule.id) != ids.end())
+      titles.push_back(fmt::format("{} ({})", rule.title, rule.id));
+  const auto more =
+      ids.size() > titles.size() ? fmt::format("; and {} more", ids.size() - titles.size()) : "";
+  return fmt::format("{}{}", fmt::join(titles, "; "), more);
+}
+
 std::string wanted_text(const DiagnosisReport& report) {
   std::string text;
   std::size_t shown = 0;
   for (const auto& each : report.diagnoses.wanted) {
     if (shown == (report.verbose ? report.diagnoses.wanted.size() : most_wanted)) break;
     ++shown;
-    const std::string what = each.decides.empty()
-                                 ? fmt::format("{}: without it {} cannot be judged",
-                                               name_of(each.input), fmt::join(each.opens, ", "))
-                                 : fmt::format("{}: it would decide {}", name_of(each.input),
-                                               fmt::join(each.decides, ", "));
-    text += wrapped(fmt::format("{} ({})", what, command_for(each.input)), " -", 3);
+    text += wrapped(fmt::format("{}  ({})", command_for(each.input), name_of(each.input)), " -", 3);
+    text +=
+        wrapped(each.decides.empty() ? fmt::format("would tell of: {}", titles_text(each.opens))
+                                     : fmt::format("would decide: {}", titles_text(each.decides)),
+                "", 3);
   }
   return text.empty() ? "" : "\nWhat would help most\n" + text;
 }
@@ -215,7 +253,9 @@ Json line_json(const ShownLine& line) {
 
 Json price_json(const MendPrice& price) {
   Json json = {{"as_is_seconds_predicted", price.as_is},
-               {"mended_seconds_predicted", price.mended}};
+               {"mended_seconds_predicted", price.mended},
+               {"gpus", price.gpus}};
+  if (price.as_is_measured) json["as_is_seconds_measured"] = *price.as_is_measured;
   if (!price.mended_by.empty()) json["mended_by"] = price.mended_by;
   return json;
 }

@@ -55,6 +55,38 @@ TEST(Evidence, TakesVariablesWhereTheyAreSetNotWhereTheyAreTalkedAbout) {
   EXPECT_THROW((void)evidence_from("I also tried NCCL_P2P_DISABLE=1, which helped\n"), Error);
 }
 
+TEST(Evidence, KnowsTheRanksThatATableLists) {
+  const auto evidence = evidence_from(
+      "# nccl-tests version 2.17.6 nccl-headers=22501 nccl-library=22602\n"
+      "#  Rank  0 Group  0 Pid   5425 on      host1 device  0 [0x81] NVIDIA A100-PCIE-40GB\n"
+      "#  Rank  1 Group  0 Pid   4962 on      host2 device  3 [0x81] NVIDIA A100-PCIE-40GB\n"
+      "     1048576        262144     float     sum      -1   3332.3    0.31    0.31      0   "
+      "3392.5 "
+      "   0.31    0.31      0\n");
+  const auto& table = *evidence.all<CollectiveRows>().front().facts;
+  ASSERT_EQ(table.listed.size(), 2U);
+  EXPECT_EQ(table.listed[1].rank, 1);
+  EXPECT_EQ(table.listed[1].host, "host2");
+  EXPECT_EQ(table.listed[1].device, 3);
+  EXPECT_EQ(table.nccl_code, 22602);
+  EXPECT_EQ(evidence.gpu_models(), std::vector<std::string>{"NVIDIA A100-PCIE-40GB"});
+}
+
+TEST(Evidence, KnowsWhichNetworkNcclUses) {
+  const auto evidence = evidence_from(
+      "host1:1:1 [0] NCCL INFO NET/IB : No device found.\n"
+      "host1:1:1 [0] NCCL INFO Using network Socket\n");
+  const auto& log = *evidence.all<NcclLog>().front().facts;
+  EXPECT_EQ(log.network, "Socket");
+  EXPECT_TRUE(log.no_infiniband);
+}
+
+TEST(Evidence, KnowsThatSwitchesAreNotSetUp) {
+  EXPECT_EQ(value(evidence_from("CUDA error: system not yet initialized\n"),
+                  HostFactKind::complaint, "fabric"),
+            "CUDA error: system not yet initialized");
+}
+
 TEST(Evidence, CountsUnknownLinesAndRefusesWhatHasNothingElse) {
   const auto evidence = evidence_from("hello\n\nBOOT_IMAGE=/vmlinuz ro\nwhat is this\n");
   EXPECT_EQ(evidence.sources.front().lines, 3);

@@ -39,12 +39,12 @@ struct Story {
 TEST(Stories, EachHasItsCauseAndNothingElse) {
   const std::vector<Story> stories = {
       {"1-4x4090-without-p2p", {"D05", "D12"}},
-      {"2-one-card-in-an-x4-slot", {}},
+      {"2-one-card-in-an-x4-slot", {"D20"}},
       {"3-acs-behind-one-switch", {"D01"}},
       {"4-peer-access-not-used", {"D10"}},
       {"5-wrong-ring-order", {"D42"}},
-      {"6-nvlink-pairs-left-by-the-ring", {}},
-      {"7-virtual-machine", {}},
+      {"6-nvlink-pairs-left-by-the-ring", {"D27"}},
+      {"7-virtual-machine", {"D30"}},
       {"8-healthy-dgx", {}},
   };
   for (const auto& [folder, found] : stories)
