@@ -18,7 +18,7 @@ namespace ringside {
 struct MendPrice {
   double as_is = 0, mended = 0;               ///< seconds, predicted
   std::optional<double> as_is_measured = {};  ///< seconds, where a table has the rate
-  std::string mended_by;                      ///< a spec, where the cure is another algorithm
+  std::string mended_by = {};                 ///< a spec, where the cure is another algorithm
   int gpus = 0;                               ///< that take part
 
   /// How many times as long the call takes now as mended.

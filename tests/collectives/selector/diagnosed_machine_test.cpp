@@ -88,7 +88,8 @@ std::vector<Reading> table_of(std::uint64_t size, double algbw, int ranks) {
   table.collective = "all_reduce";
   CollectiveRow row;
   row.size = size;
-  row.out_of_place = CollectiveTiming{.algbw = algbw};
+  row.out_of_place = CollectiveTiming{};
+  row.out_of_place->algbw = algbw;
   table.rows = {row};
   std::vector<Reading> readings(1);
   readings[0].facts = std::move(table);
@@ -108,7 +109,7 @@ TEST(CompareMeasured, AFigureThatIsHalfOfThePredictionIsHalf) {
   const auto machine = description_of("4gpu-pcie4-one-root");
   Measurements measured;
   const auto copy = [](double value) {
-    return PairMeasurement{.from = 0, .to = 1, .peer_access = true, .value = value};
+    return PairMeasurement{.from = 0, .to = 1, .peer_access = true, .value = value, .source = {}};
   };
   measured.pairs = {copy(20)};
   const auto full = compare_measured(machine, measured, {});

@@ -101,6 +101,36 @@ TEST(Evidence, RefusesTwoMachines) {
   EXPECT_THROW((void)evidence_from(two + "\n" + three), Error);
 }
 
+std::string refusal_of(const std::vector<EvidenceText>& texts) {
+  try {
+    (void)read_evidence(texts);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// Two boxes with as many GPUs, linked alike.
+TEST(Evidence, TellsMachinesApartByTheModelsOfTheirGpus) {
+  const auto csv = [](const std::string& model) {
+    return "index, name, pci.bus_id, pcie.link.width.current\n0, " + model +
+           ", 00000000:01:00.0, 16\n";
+  };
+  EXPECT_NE(refusal_of({{"a", csv("NVIDIA A40")}, {"b", csv("NVIDIA L4")}})
+                .find("a lists a40, b lists l4"),
+            std::string::npos);
+  EXPECT_EQ(refusal_of({{"a", csv("NVIDIA A40")}, {"b", csv("A40")}}), "");
+}
+
+TEST(Evidence, RefusesMatricesOfPeerAccessThatContradictEachOther) {
+  const auto matrix = [](const std::string& status) {
+    return "$ nvidia-smi topo -p2p r\n \tGPU0\tGPU1\t\n GPU0\tX\t" + status + "\t\n GPU1\t" +
+           status + "\tX\t\n";
+  };
+  EXPECT_NE(refusal_of({{"a", matrix("OK")}, {"b", matrix("GNS")}}), "");
+  EXPECT_EQ(refusal_of({{"a", matrix("OK")}, {"b", matrix("OK")}}), "");
+}
+
 TEST(Evidence, KeepsFilesOfOneNameApart) {
   const auto evidence = read_evidence(std::vector<EvidenceText>{
       {"a", "BOOT_IMAGE=/x iommu=pt\n"}, {"a", "\n\nBOOT_IMAGE=/x iommu=off\n"}});

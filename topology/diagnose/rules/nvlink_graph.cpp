@@ -9,6 +9,7 @@
 #include <set>
 
 #include "ringside/base/text.hpp"
+#include "ringside/topology/gpu_places.hpp"
 #include "ringside/topology/model/identify.hpp"
 #include "ringside/topology/model/link_model.hpp"
 #include "ringside/topology/path.hpp"
@@ -120,8 +121,14 @@ std::optional<double> nvlink_nominal(const Topology& topology) {
   return std::nullopt;
 }
 
-int number_at(const Topology& topology, int place) {
-  return topology.node(topology.gpus().at(static_cast<std::size_t>(place))).number.value_or(place);
+std::vector<int> numbers_at(const Topology& topology, std::span<const int> places) {
+  const auto gpus = topology.gpus();
+  std::vector<int> numbers;
+  for (const int place : places) {
+    const auto at = static_cast<std::size_t>(place);
+    numbers.push_back(gpu_number(topology, gpus.at(at), at));
+  }
+  return numbers;
 }
 
 std::string gpu_names(const Topology& topology, std::span<const int> places) {
@@ -134,7 +141,7 @@ std::string gpu_names(const Topology& topology, std::span<const int> places) {
 std::string gpu_numbers(const Topology& topology, std::span<const int> places,
                         std::string_view separator) {
   std::vector<std::string> numbers;
-  for (const int place : places) numbers.push_back(std::to_string(number_at(topology, place)));
+  for (const int number : numbers_at(topology, places)) numbers.push_back(std::to_string(number));
   return join(numbers, separator);
 }
 

@@ -40,8 +40,8 @@ class NvlinkGraph {
 /// that is not known.
 [[nodiscard]] std::optional<double> nvlink_nominal(const Topology& topology);
 
-/// The number of a GPU as nvidia-smi prints it.
-[[nodiscard]] int number_at(const Topology& topology, int place);
+/// The numbers of GPUs as nvidia-smi prints them, for their places.
+[[nodiscard]] std::vector<int> numbers_at(const Topology& topology, std::span<const int> places);
 /// "GPU0, GPU1" for places.
 [[nodiscard]] std::string gpu_names(const Topology& topology, std::span<const int> places);
 /// "0,1": their numbers, as CUDA_VISIBLE_DEVICES takes them.

@@ -10,7 +10,6 @@
 #include "ringside/topology/diagnose/rules/nvlink_graph.hpp"
 #include "ringside/topology/diagnose/rules/shared.hpp"
 #include "ringside/topology/diagnose/rules/tables.hpp"
-#include "ringside/topology/gpu_places.hpp"
 
 namespace ringside {
 namespace {
@@ -108,10 +107,7 @@ std::vector<Diagnosis> by_table(const Evidence& evidence, const NvlinkGraph& gra
     if (pair)
       found.why += fmt::format("; 2 GPUs over NVLink reach {} GB/s (measured)", gb(pair->busbw));
     found.slowdown = (pair ? pair->busbw : links * *link) / best->busbw;
-    for (const int place : gpus)
-      found.mend.gpus.push_back(
-          gpu_number(topology, topology.gpus()[static_cast<std::size_t>(place)],
-                     static_cast<std::size_t>(place)));
+    found.mend.gpus = numbers_at(topology, gpus);
     std::vector<ShownLine> lines = {best->line};
     if (pair) lines.push_back(pair->line);
     add_lines(lines, found.shown);

@@ -5,31 +5,9 @@
 #include <set>
 
 #include "ringside/base/text.hpp"
-#include "ringside/topology/diagnose/rules/nvlink_graph.hpp"
-#include "ringside/topology/diagnose/rules/shared.hpp"
+#include "ringside/topology/gpu_places.hpp"
 
 namespace ringside {
-namespace {
-
-std::optional<int> place_of(const Topology& topology, int number) {
-  const int count = static_cast<int>(topology.gpus().size());
-  for (int place = 0; place < count; ++place)
-    if (number_at(topology, place) == number) return place;
-  return std::nullopt;
-}
-
-/// Places of GPUs by their numbers; empty where one is not there or comes twice.
-std::vector<int> places_of(const Topology& topology, const std::vector<int>& numbers) {
-  std::vector<int> places;
-  for (const int number : numbers) {
-    const auto place = place_of(topology, number);
-    if (!place || std::ranges::find(places, *place) != places.end()) return {};
-    places.push_back(*place);
-  }
-  return places;
-}
-
-}  // namespace
 
 bool is_of_nccl(const CollectiveRows& table) {
   return !table.ours || table.algorithm.value_or("") == "nccl";
@@ -50,8 +28,10 @@ std::optional<std::vector<int>> visible_gpus(const Evidence& evidence) {
     if (!number) return std::nullopt;
     numbers.push_back(static_cast<int>(*number));
   }
-  auto places = places_of(*topology, numbers);
-  return places.empty() ? std::nullopt : std::optional(std::move(places));
+  auto places = gpu_places(*topology, numbers);
+  const std::set<int> different(places.begin(), places.end());
+  if (different.size() != numbers.size()) return std::nullopt;  // one twice, or not there
+  return places;
 }
 
 std::vector<int> gpus_of(const Evidence& evidence, const CollectiveRows& table) {
