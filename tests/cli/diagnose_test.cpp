@@ -47,7 +47,7 @@ TEST(Diagnose, CardsWithoutPeerAccessStageByKernel) {
   const auto result = diagnose_story("1-4x4090-without-p2p");
   EXPECT_EQ(result.exit_code, 1) << result.error;
   expect_says(result.output, {"NCCL_SHM_USE_CUDA_MEMCPY=1", "D12", "D05", "SHM/direct/direct",
-                              "GNS", "measured", "as it is", "when mended", "predicted"});
+                              "GNS", "at the measured rate", "when mended", "predicted"});
 }
 
 TEST(Diagnose, AcsIsCertainWhereItsBridgesAreBetweenGpus) {

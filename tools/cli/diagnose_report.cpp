@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "ringside/base/json_write.hpp"
 #include "ringside/base/text.hpp"
@@ -203,17 +204,43 @@ std::string titles_text(const std::vector<std::string>& ids) {
   return fmt::format("{}{}", fmt::join(titles, "; "), more);
 }
 
+/// What one command tells; the same one may serve for several inputs.
+struct WantedCommand {
+  std::string_view command;
+  std::vector<std::string_view> inputs;
+  std::vector<std::string> decides, opens;  ///< ids
+};
+
+void add_ids(std::vector<std::string>& to, const std::vector<std::string>& ids) {
+  for (const auto& id : ids)
+    if (std::ranges::find(to, id) == to.end()) to.push_back(id);
+}
+
+std::vector<WantedCommand> wanted_commands(const std::vector<WantedInput>& wanted) {
+  std::vector<WantedCommand> commands;
+  for (const auto& each : wanted) {
+    auto found = std::ranges::find(commands, command_for(each.input), &WantedCommand::command);
+    if (found == commands.end()) {
+      commands.push_back({command_for(each.input), {}, {}, {}});
+      found = std::prev(commands.end());
+    }
+    found->inputs.push_back(name_of(each.input));
+    add_ids(found->decides, each.decides);
+    add_ids(found->opens, each.opens);
+  }
+  return commands;
+}
+
 std::string wanted_text(const DiagnosisReport& report) {
   std::string text;
   std::size_t shown = 0;
-  for (const auto& each : report.diagnoses.wanted) {
-    if (shown == (report.verbose ? report.diagnoses.wanted.size() : most_wanted)) break;
-    ++shown;
-    text += wrapped(fmt::format("{}  ({})", command_for(each.input), name_of(each.input)), " -", 3);
-    text +=
-        wrapped(each.decides.empty() ? fmt::format("would tell of: {}", titles_text(each.opens))
-                                     : fmt::format("would decide: {}", titles_text(each.decides)),
-                "", 3);
+  for (const auto& each : wanted_commands(report.diagnoses.wanted)) {
+    if (!report.verbose && ++shown > most_wanted) break;
+    text += wrapped(fmt::format("{} ({})", each.command, fmt::join(each.inputs, "; ")), " -", 3);
+    if (!each.decides.empty())
+      text += wrapped(fmt::format("would decide: {}", titles_text(each.decides)), "", 3);
+    if (each.decides.empty() || report.verbose)
+      text += wrapped(fmt::format("would tell of: {}", titles_text(each.opens)), "", 3);
   }
   return text.empty() ? "" : "\nWhat would help most\n" + text;
 }
@@ -229,7 +256,7 @@ std::string verdict_text(const DiagnosisReport& report) {
     case Verdict::healthy:
       return fmt::format(
           "Healthy: within {:.0f} % of what this topology can do (measured against predicted).\n",
-          std::max(0.0, std::ceil(100 * (1 - worst->ratio()))));
+          std::max(1.0, std::ceil(100 * (1 - worst->ratio()))));
     case Verdict::unexplained:
       return wrapped(
           fmt::format("Slower than it could be, and no rule says why: {} measured {:.2f} "

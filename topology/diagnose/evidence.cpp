@@ -9,6 +9,7 @@
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/text.hpp"
+#include "ringside/topology/diagnose/one_machine.hpp"
 #include "ringside/topology/load.hpp"
 #include "ringside/topology/readers/text.hpp"
 
@@ -287,6 +288,7 @@ Evidence read_evidence(std::span<const EvidenceText> texts) {
   if (evidence.readings.empty())
     throw Error(ErrorCode::bad_input,
                 "nothing here that is understood: see ringside diagnose --help for what is");
+  check_one_machine(evidence.readings);
   auto loaded = load_readings(std::move(evidence.readings));
   evidence.readings = std::move(loaded.readings);
   evidence.built = std::move(loaded.built);

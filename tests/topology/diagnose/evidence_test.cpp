@@ -60,7 +60,8 @@ TEST(Evidence, KnowsTheRanksThatATableLists) {
       "# nccl-tests version 2.17.6 nccl-headers=22501 nccl-library=22602\n"
       "#  Rank  0 Group  0 Pid   5425 on      host1 device  0 [0x81] NVIDIA A100-PCIE-40GB\n"
       "#  Rank  1 Group  0 Pid   4962 on      host2 device  3 [0x81] NVIDIA A100-PCIE-40GB\n"
-      "     1048576        262144     float     sum      -1   3332.3    0.31    0.31      0   3392.5 "
+      "     1048576        262144     float     sum      -1   3332.3    0.31    0.31      0   "
+      "3392.5 "
       "   0.31    0.31      0\n");
   const auto& table = *evidence.all<CollectiveRows>().front().facts;
   ASSERT_EQ(table.listed.size(), 2U);
@@ -98,6 +99,36 @@ TEST(Evidence, RefusesTwoMachines) {
   const std::string three =
       "\tGPU0\tGPU1\tGPU2\nGPU0\t X \tPHB\tSYS\nGPU1\tPHB\t X \tSYS\nGPU2\tSYS\tSYS\t X \n";
   EXPECT_THROW((void)evidence_from(two + "\n" + three), Error);
+}
+
+std::string refusal_of(const std::vector<EvidenceText>& texts) {
+  try {
+    (void)read_evidence(texts);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// Two boxes with as many GPUs, linked alike.
+TEST(Evidence, TellsMachinesApartByTheModelsOfTheirGpus) {
+  const auto csv = [](const std::string& model) {
+    return "index, name, pci.bus_id, pcie.link.width.current\n0, " + model +
+           ", 00000000:01:00.0, 16\n";
+  };
+  EXPECT_NE(refusal_of({{"a", csv("NVIDIA A40")}, {"b", csv("NVIDIA L4")}})
+                .find("a lists a40, b lists l4"),
+            std::string::npos);
+  EXPECT_EQ(refusal_of({{"a", csv("NVIDIA A40")}, {"b", csv("A40")}}), "");
+}
+
+TEST(Evidence, RefusesMatricesOfPeerAccessThatContradictEachOther) {
+  const auto matrix = [](const std::string& status) {
+    return "$ nvidia-smi topo -p2p r\n \tGPU0\tGPU1\t\n GPU0\tX\t" + status + "\t\n GPU1\t" +
+           status + "\tX\t\n";
+  };
+  EXPECT_NE(refusal_of({{"a", matrix("OK")}, {"b", matrix("GNS")}}), "");
+  EXPECT_EQ(refusal_of({{"a", matrix("OK")}, {"b", matrix("OK")}}), "");
 }
 
 TEST(Evidence, KeepsFilesOfOneNameApart) {

@@ -13,7 +13,8 @@ namespace ringside {
 namespace {
 
 constexpr const char* fix =
-    "switch ACS off in the BIOS, or clear it at every boot on all bridges between the GPUs, root "
+    "switch ACS (Access Control Services) off in the BIOS, or clear it at every boot on all "
+    "bridges between the GPUs, root "
     "ports and switch ports alike: setpci -s BRIDGE ECAP_ACS+6.w=0000 (bare metal only; a virtual "
     "machine needs it, there the hypervisor must enable ATS)";
 constexpr const char* confirm =

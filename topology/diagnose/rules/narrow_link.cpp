@@ -122,7 +122,7 @@ std::string said_of(const std::vector<Narrow>& narrow) {
   for (const auto& each : narrow)
     text += fmt::format("{}{} uses {} lane{} of {}", text.empty() ? "" : ", ", each.device,
                         each.now, each.now == 1 ? "" : "s", each.could);
-  return text + ": every ring through it goes at this link's speed";
+  return text;
 }
 
 /// Without widths: one GPU whose copies are all far slower than those between the others.
@@ -159,10 +159,24 @@ std::vector<Diagnosis> slow_in_all_pairs(const Evidence& evidence) {
   return {};
 }
 
+/// That the link is narrow is certain. A card that is alone, as in laptops, whose boards give it 8
+/// lanes, has nobody to exchange data with.
+Diagnosis narrow_for_sure(const Evidence& evidence, const std::vector<Narrow>& narrow) {
+  const bool alone = evidence.gpus() == 1;
+  auto found =
+      diagnosis_of(alone ? Certainty::possible : Certainty::certain,
+                   said_of(narrow) + (alone ? ": it matters for copies to and from the host"
+                                            : ": every ring through it goes at the speed "
+                                              "of this link"),
+                   narrow);
+  if (alone) found.harm = Harm::risk;
+  return found;
+}
+
 std::vector<Diagnosis> find(const Evidence& evidence) {
   for (const auto narrow_ones : {narrow_gpus, narrow_devices, narrow_in_topology})
     if (const auto narrow = narrow_ones(evidence); !narrow.empty())
-      return {diagnosis_of(Certainty::certain, said_of(narrow), narrow)};
+      return {narrow_for_sure(evidence, narrow)};
   return slow_in_all_pairs(evidence);
 }
 

@@ -112,6 +112,20 @@ std::optional<Fewer> in_matrix(const Evidence& evidence, int expected) {
   return std::nullopt;
 }
 
+/// A bridge has two ends: where links are up at an odd number of GPUs, and one is left without.
+std::optional<Fewer> other_end(const NvlinkStatus& status) {
+  const auto is_up = [](const NvlinkStatus::Gpu& gpu) { return !gpu.active.empty(); };
+  const auto up = static_cast<std::size_t>(std::ranges::count_if(status.gpus, is_up));
+  const auto without = std::ranges::find_if_not(status.gpus, is_up);
+  if (up % 2 == 0 || up + 1 != status.gpus.size()) return std::nullopt;
+  return Fewer{
+      .who = fmt::format("GPU{}", without->number),
+      .links = 0,
+      .expected = static_cast<int>(std::ranges::find_if(status.gpus, is_up)->active.size()),
+      .because = "those at the other end are up",
+      .devices = {fmt::format("GPU {}:", without->number)}};
+}
+
 /// `nvlink -s`: links that are there and down, beside others that are up.
 std::optional<Fewer> in_status(const NvlinkStatus& status, int expected) {
   std::size_t most = 0;
@@ -128,7 +142,7 @@ std::optional<Fewer> in_status(const NvlinkStatus& status, int expected) {
                    .because = up < expected ? "its model has as many" : "others have as many",
                    .devices = {fmt::format("GPU {}:", gpu.number)}};
   }
-  return std::nullopt;
+  return other_end(status);
 }
 
 Diagnosis as_certain(const Fewer& fewer) {
@@ -140,7 +154,7 @@ Diagnosis as_certain(const Fewer& fewer) {
   found.fix =
       "switch the machine off and seat the NVLink bridge again, or replace it; on NVSwitch "
       "machines nvidia-smi nvlink -e counts the errors of the link that is down";
-  found.slowdown = static_cast<double>(fewer.expected) / fewer.links;
+  found.slowdown = static_cast<double>(fewer.expected) / std::max(fewer.links, 1);
   return found;
 }
 

@@ -179,10 +179,8 @@ std::vector<ShownLine> lines_of(const Evidence& evidence, const GpuLink& link,
   bool in_gpu = link.status->bus_id.empty(), in_section = false;
   return evidence.lines(*link.reading, [&](std::string_view line) {
     const auto text = trim(line);
-    if (text.starts_with("GPU ") && text.find(" : ") == std::string_view::npos) {
-      in_gpu = !link.status->bus_id.empty() && text.substr(4) == link.status->bus_id;
-      return in_gpu;
-    }
+    if (text.starts_with("GPU ") && parse_pci_address(trim(text.substr(4))))
+      return in_gpu = trim(text.substr(4)) == link.status->bus_id;
     if (text.find(" : ") == std::string_view::npos) return in_section = in_gpu && text == section;
     const bool value = text.starts_with("Max") || text.starts_with("Current");
     return in_section && value;

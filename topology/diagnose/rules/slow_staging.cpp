@@ -51,7 +51,7 @@ std::vector<Diagnosis> find(const Evidence& evidence) {
       gb(row->busbw), gb(*copy));
   add_lines(found.shown, {row->line});
   add_lines(found.shown, lines_via(evidence, "SHM"));
-  add_lines(found.shown, staging->lines, 4);
+  add_lines(found.shown, staging->lines, 5);
   found.confirm =
       "with NCCL_SHM_USE_CUDA_MEMCPY=1 the log says \"via SHM/CE\", and the collective "
       "is several times as fast";
