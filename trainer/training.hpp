@@ -82,7 +82,8 @@ class Observer {
 };
 
 /// Trains and returns a report for every epoch that was begun. Throws Error: invalid_argument for
-/// settings that make no sense and for a loss that is no finite number; bad_input for a checkpoint
+/// settings that make no sense and for a loss or parameters that are no finite numbers; io for a
+/// checkpoint's folder that is not there; bad_input for a checkpoint
 /// of another model; mismatch if ranks come to hold different parameters; else what a rank threw
 /// first. If a checkpoint was written, the message says which.
 [[nodiscard]] std::vector<EpochReport> train(World& world, Engine& engine, const Dataset& data,
