@@ -49,9 +49,20 @@ class World::Implementation {
   Implementation(int ranks, std::unique_ptr<Backend> backend)
       : ranks_(ranks), backend_(std::move(backend)) {}
 
+  explicit Implementation(std::unique_ptr<ringside::mpi::Processes> processes)
+      : ranks_(processes->size()), processes_(std::move(processes)) {}
+
   [[nodiscard]] int size() const { return ranks_; }
 
   void run(const std::function<void(Communicator&)>& body) {
+    if (processes_)
+      processes_->run(body);
+    else
+      run_threads(body);
+  }
+
+ private:
+  void run_threads(const std::function<void(Communicator&)>& body) {
     const auto job = std::make_shared<host::Job>(ranks_);
     std::vector<int> members(static_cast<std::size_t>(ranks_));
     std::iota(members.begin(), members.end(), 0);
@@ -101,9 +112,9 @@ class World::Implementation {
     if (first) std::rethrow_exception(first);
   }
 
- private:
   int ranks_;
   std::unique_ptr<Backend> backend_;
+  std::unique_ptr<ringside::mpi::Processes> processes_;
   PlanCache plans_;
 };
 
@@ -129,6 +140,10 @@ World World::nccl(const std::vector<int>& devices) {
   check_size(devices.size(), "GPU ranks");
   return World(std::make_unique<Implementation>(static_cast<int>(devices.size()),
                                                 nccl::make_backend(devices)));
+}
+
+World World::mpi() {
+  return World(std::make_unique<Implementation>(ringside::mpi::make_processes()));
 }
 
 int World::size() const { return implementation_->size(); }
