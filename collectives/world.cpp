@@ -56,7 +56,11 @@ class World::Implementation {
 
   void run(const std::function<void(Communicator&)>& body) {
     if (processes_)
-      processes_->run(body);
+      processes_->run([&](Communicator& communicator) {
+        body(communicator);
+        detail::refuse_open_groups(communicator.rank());
+        communicator.finish();
+      });
     else
       run_threads(body);
   }

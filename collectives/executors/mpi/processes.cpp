@@ -12,7 +12,6 @@
 #include "ringside/base/error.hpp"
 #include "ringside/collectives/backend.hpp"
 #include "ringside/collectives/executors/mpi/communicator.hpp"
-#include "ringside/collectives/group_notes.hpp"
 #include "ringside/collectives/prover.hpp"
 
 namespace ringside::mpi {
@@ -46,11 +45,7 @@ class MpiProcesses final : public Processes {
     auto end = make_end();
     MpiCommunicator& own = *end;
     std::optional<Communicator> communicator(std::move(end));
-    auto exception = exception_of([&] {
-      body(*communicator);
-      detail::refuse_open_groups(rank);
-      communicator->finish();
-    });
+    auto exception = exception_of([&] { body(*communicator); });
     if (exception) {
       transport_.forget_to_finalize();  // it would wait for ranks that may never come to it
       own.end(Error(ErrorCode::aborted,
