@@ -50,6 +50,7 @@ class Processes {
   Processes& operator=(const Processes&) = delete;
   virtual ~Processes() = default;
   [[nodiscard]] virtual int size() const = 0;
+  [[nodiscard]] virtual int rank() const = 0;
   /// As World::run; `body` also finishes the communicator.
   virtual void run(const std::function<void(Communicator&)>& body) = 0;
 };

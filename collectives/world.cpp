@@ -53,6 +53,8 @@ class World::Implementation {
       : ranks_(processes->size()), processes_(std::move(processes)) {}
 
   [[nodiscard]] int size() const { return ranks_; }
+  /// Null where ranks are threads.
+  [[nodiscard]] const ringside::mpi::Processes* processes() const { return processes_.get(); }
 
   void run(const std::function<void(Communicator&)>& body) {
     if (processes_)
@@ -151,6 +153,11 @@ World World::mpi() {
 }
 
 int World::size() const { return implementation_->size(); }
+int World::ranks_here() const { return implementation_->processes() != nullptr ? 1 : size(); }
+int World::first_rank_here() const {
+  const auto* processes = implementation_->processes();
+  return processes != nullptr ? processes->rank() : 0;
+}
 
 void World::run(const std::function<void(Communicator&)>& body) { implementation_->run(body); }
 

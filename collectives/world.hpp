@@ -37,7 +37,8 @@ class World {
   /// on as many hosts as it put them. To be made by all of them, once at a time; the first one
   /// initialises MPI, unless the program has, and what was initialised here ends with the process.
   /// Of a host, ranks share memory; between hosts they exchange MPI messages. Throws
-  /// Error(unsupported) in a build without MPI, Error(io) if memory cannot be shared or MPI refuses.
+  /// Error(unsupported) in a build without MPI, Error(io) if memory cannot be shared or MPI
+  /// refuses.
   [[nodiscard]] static World mpi();
 
   World(World&&) noexcept;
@@ -45,6 +46,9 @@ class World {
   ~World();
 
   [[nodiscard]] int size() const;
+  /// How many of its ranks are of this process, all or (mpi) one, and the first of them.
+  [[nodiscard]] int ranks_here() const;
+  [[nodiscard]] int first_rank_here() const;
 
   /// Runs `body` once per rank, each on a thread of its own, and returns when all have. (mpi: for
   /// the rank of this process, on the calling thread, and returns when that has.) May be called

@@ -30,6 +30,7 @@
 #include "ringside/bench/platform.hpp"
 #include "ringside/bench/preflight/worker.hpp"
 #include "ringside/bench/sweep.hpp"
+#include "ringside/collectives/executors/mpi/transport.hpp"
 #include "ringside/collectives/spec.hpp"
 #include "ringside/tools/cli/bench_gpus.hpp"
 #include "ringside/tools/cli/bench_modes.hpp"
@@ -62,13 +63,13 @@ constexpr int spread_rounds = 12;
 
 /// The long names of all options.
 constexpr auto option_names = std::to_array<std::string_view>(
-    {"collective", "algorithm", "ranks",        "threads",        "ngpus",        "root",
-     "begin",      "end",       "factor",       "step",           "exact-counts", "buffers",
-     "iterations", "time",      "rounds",       "warmup",         "check",        "op",
-     "type",       "placement", "pin",          "timeout",        "backend",      "compare",
-     "against",    "spread",    "tune",         "tune-time",      "regret",       "format",
-     "summary",    "output",    "preflight",    "preflight-time", "quick",        "devices",
-     "issue",      "copies",    "allow-virtual"});
+    {"collective", "algorithm", "ranks",  "threads",      "ngpus",          "root",
+     "begin",      "end",       "factor", "step",         "exact-counts",   "buffers",
+     "iterations", "time",      "rounds", "warmup",       "check",          "op",
+     "type",       "placement", "pin",    "timeout",      "backend",        "memory",
+     "compare",    "against",   "spread", "tune",         "tune-time",      "regret",
+     "format",     "summary",   "output", "preflight",    "preflight-time", "quick",
+     "devices",    "issue",     "copies", "allow-virtual"});
 
 /// `--compare` takes the names of peers, or the file of an earlier run.
 bool is_run_file(const std::string& compared) { return compared.ends_with(".json"); }
@@ -212,7 +213,7 @@ BenchRequest read_request(const Arguments& arguments, bool factor_given, const G
     request.compare_what_is_here = arguments.compare == "all";
   }
   read_gpus(arguments.of_gpus, given, request);
-  if (request.backend != bench::BackendKind::host && request.compare_what_is_here)
+  if (runs_on_gpus(request.backend) && request.compare_what_is_here)
     throw Error(ErrorCode::bad_input, "--compare all: beside --backend cuda say --compare nccl");
   return request;
 }
@@ -273,7 +274,7 @@ bench::TuneRequest read_tune_request(const Arguments& arguments, const BenchRequ
     const auto collectives = with_a_choice("--tune", arguments, request);
     tune.collectives.assign(collectives.begin(), collectives.end());
   }
-  if (given("ranks") || given("threads") || request.backend != bench::BackendKind::host)
+  if (given("ranks") || given("threads") || runs_on_gpus(request.backend))
     tune.ranks = request.ranks;
   tune.backend = request.backend;
   tune.gpus = request.gpus;
@@ -422,12 +423,15 @@ int run(const Arguments& arguments, bool factor_given, const Given& given) {
   auto request = read_request(arguments, factor_given, given);
   warn_of_unknown_variables();
   bench::clean_up_on_signals();
-  if (request.backend != bench::BackendKind::host && !arguments.preflight)
-    settle_gpus(arguments, given, request);
+  if (runs_on_gpus(request.backend) && !arguments.preflight) settle_gpus(arguments, given, request);
   if (const auto exit_code = run_mode(arguments, request, given)) return *exit_code;
   bench::Output output;
   output.format = read_format(arguments);
   output.summary = arguments.summary;
+  if (runs_on_processes(request.backend) && mpi::transport().rank() != 0) {
+    output.print = [](std::string_view) {};  // the first process tells
+    return run_bench(request, output);
+  }
   const bool for_people = output.format == Format::text || output.format == Format::table;
   auto remark = for_people ? no_gpu_remark(request, given) : std::string();
   if (arguments.output.empty() || arguments.output == "-") {
@@ -496,12 +500,17 @@ void add_options(CLI::App& command, Arguments& a) {
   add("--timeout", a.timeout, "TIME",
       "Longest wait for a rank (default: the option timeout); with --preflight for a step "
       "(default: 5s; 1s or more)");
-  add("--backend", a.of_gpus.backend, "host|cuda|nccl",
-      "What runs the collectives: threads of this process (default), our plans on GPUs, NCCL");
+  add("--backend", a.of_gpus.backend, "host|cuda|nccl|mpi|openmpi",
+      "What runs the collectives: threads of this process (default), our plans on GPUs, NCCL; "
+      "under\n"
+      "mpirun: our plans on its processes (mpi), or the all_reduce of the MPI itself (openmpi)");
+  add("--memory", a.of_gpus.memory, "private|shared",
+      "--backend mpi: buffers that the processes do not share (default), or that they do");
   add("--compare", a.compare, "NAME[,NAME...]|OLD.json",
       fmt::format(
           "Measure others in the same rounds and print the ratios: {} (nccl beside --backend cuda, "
-          "the others beside host; all libraries that are here). Or the file of an earlier run "
+          "openmpi or mpich beside mpi, in the same processes, the others beside host; all: the "
+          "libraries that are here). Or the file of an earlier run "
           "(--spread): measure the same now and "
           "say what differs beyond the noise (99 %, and 3 %); exit code 1 if something is slower "
           "or an element was wrong, 2 if no row could be compared",

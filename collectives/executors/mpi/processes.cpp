@@ -39,6 +39,7 @@ class MpiProcesses final : public Processes {
   }
 
   [[nodiscard]] int size() const override { return team_->size(); }
+  [[nodiscard]] int rank() const override { return team_->rank(); }
 
   void run(const std::function<void(Communicator&)>& body) override {
     const int rank = team_->rank();
