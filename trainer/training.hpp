@@ -81,7 +81,8 @@ class Observer {
   virtual void after_epoch(const EpochReport& /*report*/) {}
 };
 
-/// Trains and returns a report for every epoch that was begun. Throws Error: invalid_argument for
+/// Trains and returns a report for every epoch that was begun (nothing where rank 0 is another
+/// process's). Throws Error: invalid_argument for
 /// settings that make no sense and for a loss that is no finite number; bad_input for a checkpoint
 /// of another model; mismatch if ranks come to hold different parameters; else what a rank threw
 /// first. If a checkpoint was written, the message says which.
