@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-/// Ranks that are processes, on one host or several, have the bits of the reference interpreter (and
-/// so of the host executor): every collective by every algorithm, in slices and lanes, of any type
-/// and operator, from buffers of either kind, in calls that follow one another without a barrier.
+/// Ranks that are processes, on one host or several, have the bits of the reference interpreter
+/// (and so of the host executor): every collective by every algorithm, in slices and lanes, of any
+/// type and operator, from buffers of either kind, in calls that follow one another without a
+/// barrier.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -38,8 +39,7 @@ std::vector<std::byte> memory_after(Communicator& comm, const TriedCall& call, R
   std::memcpy(to, from.data(), from.size());
   const auto moved = [&](const void* at) -> std::byte* {
     const auto* byte = static_cast<const std::byte*>(at);
-    if (byte < from.data() || byte > from.data() + from.size())
-      return const_cast<std::byte*>(byte);
+    if (byte < from.data() || byte > from.data() + from.size()) return const_cast<std::byte*>(byte);
     return to + (byte - from.data());
   };
   arguments.input = moved(arguments.input);
