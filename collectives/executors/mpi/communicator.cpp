@@ -16,6 +16,7 @@
 #include "ringside/collectives/layout.hpp"
 #include "ringside/collectives/reduction/fold.hpp"
 #include "ringside/collectives/selector/choice.hpp"
+#include "ringside/collectives/selector/hosts_choice.hpp"
 
 namespace ringside::mpi {
 namespace {
@@ -87,7 +88,12 @@ void MpiCommunicator::run(const Call& call) {
   std::byte* const scratch =
       prepared.scratch_bytes == 0 ? nullptr : board_->scratch(call_ + 1, prepared.scratch_bytes);
   publish(call, prepared, shared, scratch);
-  await_entries(call, policy);
+  try {
+    await_entries(call, policy);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::io) end(error);  // the MPI refuses
+    throw;
+  }
   const Placement placement = agree();
   if (prepared.small) return fold_messages(call, *prepared.small);
   if (call.collective == Collective::barrier) return;
@@ -98,7 +104,12 @@ Choice MpiCommunicator::choice_for(const Request& request, std::size_t bytes,
                                    const CallOptions& options) const {
   const std::string& spec = options.algorithm.empty() ? default_spec_ : options.algorithm;
   if (spec != "auto") return {spec, "named by the caller or the option algorithm"};
-  return choose(job_->tuning(), {"host", board_->team().cores()}, request, bytes);
+  if (board_->one_host())
+    return choose(job_->tuning(), {"host", board_->team().cores()}, request, bytes);
+  HostsLayout layout{.host_of = {}, .network_bandwidth = board_->team().network_bandwidth()};
+  for (int rank = 0; rank < size(); ++rank)
+    layout.host_of.push_back(board_->team().host_of(board_->member(rank)));
+  return choose_across_hosts(layout, request, bytes);
 }
 
 void MpiCommunicator::abort(const std::string& why) {

@@ -15,11 +15,13 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <string_view>
+#include <system_error>
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/options.hpp"
@@ -75,6 +77,20 @@ int simulated_host(int rank) {
   }
 }
 
+/// Bytes a second of the fastest network interface but the loopback.
+double network_here() {
+  namespace fs = std::filesystem;
+  double fastest = 0;
+  std::error_code ignored;
+  for (const auto& interface : fs::directory_iterator("/sys/class/net", ignored)) {
+    double megabits = 0;
+    std::ifstream(interface.path() / "speed") >> megabits;  // fails for one that is down
+    fastest = std::max(fastest, megabits * 1e6 / 8);
+  }
+  constexpr double usual = 1.25e9;
+  return fastest > 0 ? fastest : usual;
+}
+
 /// What others read to see whether they can.
 constexpr std::uint64_t known_number = 0x52696e6773696465;
 const std::uint64_t readable_number = known_number;
@@ -87,6 +103,7 @@ struct Team::Facts {
   int descriptor = -1;
   int simulated = 0;
   std::size_t segment_bytes = 0;
+  double network = 0;
   const std::uint64_t* readable = nullptr;
   std::array<char, 128> host = {};
   std::array<char, 80> machine = {};
@@ -124,6 +141,7 @@ Team::Facts Team::own_facts() const {
   facts.descriptor = arena_->segment().descriptor();
   facts.simulated = simulated_host(rank_);
   facts.segment_bytes = arena_->segment().size();
+  facts.network = network_here();
   facts.readable = &readable_number;
   store(facts.host, host_name_here());
   store(facts.machine, machine_here());
@@ -150,6 +168,8 @@ void Team::assign_hosts(const std::vector<Facts>& all) {
     members_[rank].process = facts.process;
     cores[static_cast<std::size_t>(known->second)] |= facts.cores;
   }
+  network_bandwidth_ = all.front().network;
+  for (const Facts& facts : all) network_bandwidth_ = std::min(network_bandwidth_, facts.network);
   for (const auto& set : cores) cores_.push_back(std::max(1, static_cast<int>(set.count())));
 }
 

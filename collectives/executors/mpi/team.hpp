@@ -44,6 +44,10 @@ class Team {
   /// Of all hosts.
   [[nodiscard]] int cores() const;
 
+  /// Bytes a second that the slowest host's fastest network interface carries, as the system says;
+  /// 10 Gbit/s where it does not.
+  [[nodiscard]] double network_bandwidth() const { return network_bandwidth_; }
+
   /// Of a near rank.
   [[nodiscard]] const Segment& segment(int rank) const {
     return rank == rank_ ? arena_->segment() : *member(rank).segment;
@@ -86,6 +90,7 @@ class Team {
   std::vector<Member> members_;
   std::vector<std::string> host_names_;
   std::vector<int> cores_;
+  double network_bandwidth_ = 0;
   bool single_copies_ = false;
   std::mutex mutex_;
   std::vector<std::shared_ptr<std::byte>> kept_;
