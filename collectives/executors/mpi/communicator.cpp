@@ -66,7 +66,7 @@ MpiCommunicator::~MpiCommunicator() {
     if (std::uncaught_exceptions() > 0)
       end(Error(ErrorCode::aborted, "a rank ended with an error"));
     board_->block(rank()).gone.store(true);
-    exchange_.send_gone();
+    exchange_.send_gone(call_);
   } catch (const std::exception&) {
     // The MPI refuses: the others will find out by themselves.
   }
@@ -185,11 +185,14 @@ bool MpiCommunicator::all_entered() {
 void MpiCommunicator::await_entries(const Call& call, const host::WaitPolicy& policy) {
   await([&] { return all_entered(); }, policy, policy.entry_spins,
         [&](bool timed_out) {
-          const auto late = missing();
-          if (late.empty()) return;  // they are under way
+          auto late = missing();
+          if (late.empty()) {  // what was sent has not left
+            if (!timed_out) return;
+            for (const auto& ranks : board_->far_hosts()) late.push_back(ranks.front());
+          }
           int gone = -1;
           for (const int rank : late)
-            if (gone < 0 && watch_.has_gone(rank) && !entered(rank)) gone = rank;
+            if (gone < 0 && watch_.has_gone(rank, call_)) gone = rank;
           if (gone >= 0) {
             // Where one has gone, others may just not have come yet.
             fail(host::missing_ranks({gone}, call.collective, call_, rank(), gone, policy.limit));

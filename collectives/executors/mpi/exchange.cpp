@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 namespace ringside::mpi {
@@ -41,6 +42,7 @@ struct Exchange::Notice {
   int from = 0;
   int code = 0, rank = -1, peer = -1, step = -1;
   std::array<char, 512> words = {};
+  std::uint64_t call = 0;
 };
 
 Exchange::Exchange(Board& board, Tags tags, std::size_t most_inline)
@@ -48,7 +50,8 @@ Exchange::Exchange(Board& board, Tags tags, std::size_t most_inline)
       transport_(board.team().transport()),
       tags_(tags),
       most_inline_(most_inline),
-      gone_(static_cast<std::size_t>(board.ranks())),
+      last_calls_(static_cast<std::size_t>(board.ranks()),
+                  std::numeric_limits<std::uint64_t>::max()),
       answered_(static_cast<std::size_t>(board.ranks())) {
   if (!board_.leads()) return;
   for (const auto& ranks : board_.far_hosts()) {
@@ -163,11 +166,18 @@ void Exchange::send_to_all(const Notice& notice) {
 void Exchange::send_failure(const Error& cause) {
   FailureRecord record;
   (void)record.store(cause);
-  send_to_all({Kind::failure, board_.rank(), record.code, record.rank, record.peer, record.step,
-               record.words});
+  send_to_all({.kind = Kind::failure,
+               .from = board_.rank(),
+               .code = record.code,
+               .rank = record.rank,
+               .peer = record.peer,
+               .step = record.step,
+               .words = record.words});
 }
 
-void Exchange::send_gone() { send_to_all({.kind = Kind::gone, .from = board_.rank()}); }
+void Exchange::send_gone(std::uint64_t last_call) {
+  send_to_all({.kind = Kind::gone, .from = board_.rank(), .call = last_call});
+}
 
 void Exchange::ask(int rank) {
   answered_[static_cast<std::size_t>(rank)] = false;
@@ -194,7 +204,7 @@ void Exchange::read_notices() {
         break;
       }
       case Kind::gone:
-        gone_[static_cast<std::size_t>(notice.from)] = true;
+        last_calls_[static_cast<std::size_t>(notice.from)] = notice.call;
         break;
       case Kind::question:
         send_notice({.kind = Kind::answer, .from = board_.rank()}, notice.from);

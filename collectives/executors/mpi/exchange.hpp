@@ -52,12 +52,16 @@ class Exchange {
 
   /// Tells all ranks on other hosts.
   void send_failure(const Error& cause);
-  void send_gone();
+  /// This rank makes no call after `last_call`.
+  void send_gone(std::uint64_t last_call);
   /// Asks a rank on another host whether it is waiting, too.
   void ask(int rank);
   /// Looks at the notices that have come: a failure goes on the board, questions are answered.
   void read_notices();
-  [[nodiscard]] bool has_gone(int rank) const { return gone_[static_cast<std::size_t>(rank)]; }
+  /// Whether a rank makes no such call any more, as far as it is known.
+  [[nodiscard]] bool has_gone(int rank, std::uint64_t call) const {
+    return last_calls_[static_cast<std::size_t>(rank)] < call;
+  }
   /// Whether a rank that was asked has answered.
   [[nodiscard]] bool has_answered(int rank) const {
     return answered_[static_cast<std::size_t>(rank)];
@@ -93,7 +97,8 @@ class Exchange {
   std::uint64_t sent_ = 0;      // the call whose entries were sent last
   Sent bundle_;
   std::list<Sent> notices_;
-  std::vector<bool> gone_, answered_;
+  std::vector<std::uint64_t> last_calls_;  // by rank; greatest: not known
+  std::vector<bool> answered_;
 };
 
 }  // namespace ringside::mpi

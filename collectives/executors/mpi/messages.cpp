@@ -136,10 +136,13 @@ void Messages::fail_overdue() {
     for (Transfer& transfer : queue)
       if (transfer.since.elapsed() > transfer.limit)
         return fail(transfer, fmt::format(" after {}", format_duration(transfer.limit)));
-    if (queue.empty() || !is_gone(queue.front())) continue;
+    // One that has agreed to a message completes it before it goes.
+    if (queue.empty() || queue.front().phase == Transfer::Phase::data || !is_gone(queue.front()))
+      continue;
     // What it sent, it sent before it went: look again.
     if (advance()) return;
-    Transfer& transfer = queue.front();
+    const Transfer& transfer = queue.front();
+    if (transfer.phase == Transfer::Phase::data) return;
     return fail(transfer, fmt::format(": rank {} has returned without it", transfer.message.peer));
   }
 }

@@ -3,6 +3,8 @@
 /// host has died, and what other hosts tell; and who is to blame when its time is up.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -21,9 +23,17 @@ class Watch {
   /// communicator's failure.
   void look();
 
-  /// Whether a rank has returned from its body.
+  /// Whether a rank has returned from its body without making a call of this number.
+  [[nodiscard]] bool has_gone(int rank, std::uint64_t call) const {
+    if (!board_.is_near(rank)) return exchange_.has_gone(rank, call);
+    // It may have entered before it went: look again.
+    return board_.block(rank).gone.load() && board_.entry(rank, call).call.load() != call;
+  }
+  /// Whether it has returned.
   [[nodiscard]] bool has_gone(int rank) const {
-    return board_.is_near(rank) ? board_.block(rank).gone.load() : exchange_.has_gone(rank);
+    return board_.is_near(rank)
+               ? board_.block(rank).gone.load()
+               : exchange_.has_gone(rank, std::numeric_limits<std::uint64_t>::max());
   }
 
   /// The limit `limit` has passed for a rank that waits for `peer`, and `error` says so. Returns
