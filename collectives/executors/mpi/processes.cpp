@@ -47,8 +47,8 @@ class MpiProcesses final : public Processes {
     MpiCommunicator& own = *end;
     std::optional<Communicator> communicator(std::move(end));
     auto exception = exception_of([&] { body(*communicator); });
+    transport_.finalize_at_exit(!exception);
     if (exception) {
-      transport_.forget_to_finalize();  // it would wait for ranks that may never come to it
       own.end(Error(ErrorCode::aborted,
                     fmt::format("rank {} ended with: {}", rank, words_of(exception)))
                   .with_peer(rank));

@@ -66,8 +66,9 @@ class Transport {
                                         ElementType type, ReduceOp op) = 0;
   virtual void barrier() = 0;
 
-  /// The processes will end without saying so to each other: something has failed.
-  virtual void forget_to_finalize() = 0;
+  /// Whether the processes, which end together, tell the MPI so (they do, unless it is said that
+  /// something has failed: it would wait for all of them).
+  virtual void finalize_at_exit(bool wanted) = 0;
 };
 
 /// The one function that a module exports. `what` gets why it returned null, up to `room` bytes.

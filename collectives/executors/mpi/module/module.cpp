@@ -105,12 +105,13 @@ class Bytes {
   bool own_ = false;
 };
 
-bool finalize_at_exit = false;
+bool initialized_here = false;
+bool finalize_wanted = true;
 
 void finalize() {
   int finalized = 0;
   MPI_Finalized(&finalized);
-  if (finalize_at_exit && finalized == 0) MPI_Finalize();
+  if (initialized_here && finalize_wanted && finalized == 0) MPI_Finalize();
 }
 
 class Messages final : public Transport {
@@ -121,7 +122,7 @@ class Messages final : public Transport {
     int level = MPI_THREAD_SINGLE;
     if (initialized == 0) {
       check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level), "MPI_Init_thread");
-      finalize_at_exit = true;
+      initialized_here = true;
       std::atexit(finalize);
     } else {
       check(MPI_Query_thread(&level), "MPI_Query_thread");
@@ -222,7 +223,7 @@ class Messages final : public Transport {
 
   void barrier() override { check(MPI_Barrier(comm_), "MPI_Barrier"); }
 
-  void forget_to_finalize() override { finalize_at_exit = false; }
+  void finalize_at_exit(bool wanted) override { finalize_wanted = wanted; }
 
  private:
   static_assert(sizeof(MPI_Request) <= sizeof(std::uint64_t));
