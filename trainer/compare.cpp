@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ringside/base/json_write.hpp"
+#include "ringside/trainer/report.hpp"
 
 namespace ringside::trainer {
 namespace {
@@ -46,9 +47,22 @@ double samples_per_second(const std::vector<EpochReport>& rounds) {
       of_rounds(rounds, [](const EpochReport& report) { return report.samples_per_second(); }));
 }
 
+/// Medians of the rounds.
+FirstRankLoad load_of_first(const std::vector<EpochReport>& rounds) {
+  const auto median_of = [&](double FirstRankLoad::*part) {
+    return median(of_rounds(
+        rounds, [part](const EpochReport& report) { return first_rank_load(report).*part; }));
+  };
+  return {median_of(&FirstRankLoad::work), median_of(&FirstRankLoad::memory)};
+}
+
 double cores(const std::vector<EpochReport>& rounds) {
   return median(of_rounds(
       rounds, [](const EpochReport& report) { return report.processor_seconds / report.seconds; }));
+}
+
+std::string times_the_others(int ranks, double factor) {
+  return ranks == 1 ? "-" : fmt::format("{:.2f} x", factor);
 }
 
 }  // namespace
@@ -86,26 +100,28 @@ std::string describe(const Contender& contender) {
 std::string comparison_table(const Comparison& comparison) {
   std::string text = fmt::format(
       "# measured: medians of {} rounds; speedup: median of same-round ratios (least to most); "
-      "ms of a step, mean of the ranks\n"
-      "{:<14} {:<20} {:>5} {:>10} {:>21} {:>6} {:>6} {:>8} {:>9} {:>8} {:>7} {:>7}\n",
+      "ms of a step, mean of the ranks;\n"
+      "# rank 0: its working time and peak memory beside the others' mean\n"
+      "{:<14} {:<20} {:>5} {:>10} {:>21} {:>6} {:>6} {:>8} {:>9} {:>8} {:>7} {:>7}  {:>6} {:>7}\n",
       comparison.rounds[0].size(), "strategy", "algorithm", "ranks", "samples/s", "speedup",
-      "cores", "data", "forward", "backward", "exposed", "hidden", "update");
+      "cores", "data", "forward", "backward", "exposed", "hidden", "update", "rank 0", "memory");
   for (std::size_t i = 0; i < comparison.contenders.size(); ++i) {
     const auto& [ranks, strategy] = comparison.contenders[i];
     const auto& rounds = comparison.rounds[i];
     const auto ratios = speedups(comparison, i);
     const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
+    const auto load = load_of_first(rounds);
     const auto ms = [&](Part part) { return step_milliseconds(rounds, part); };
     text += fmt::format(
         "{:<14} {:<20} {:>5} {:>10.0f} {:>7.2f} ({:.2f} to {:.2f}) {:>6.2f} {:>6.2f} {:>8.2f} "
-        "{:>9.2f} {:>8.2f} {:>7.2f} {:>7.2f}\n",
+        "{:>9.2f} {:>8.2f} {:>7.2f} {:>7.2f}  {:>6} {:>7}\n",
         to_string(strategy.kind),
         strategy.kind == StrategyKind::single ? "-"
         : strategy.algorithm.empty()          ? "auto"
                                               : strategy.algorithm,
         ranks, samples_per_second(rounds), median(ratios), *least, *most, cores(rounds),
         ms(Part::data), ms(Part::forward), ms(Part::backward), ms(Part::exposed), ms(Part::hidden),
-        ms(Part::update));
+        ms(Part::update), times_the_others(ranks, load.work), times_the_others(ranks, load.memory));
   }
   return text;
 }
@@ -115,6 +131,7 @@ std::string comparison_json(const Comparison& comparison) {
   for (std::size_t i = 0; i < comparison.contenders.size(); ++i) {
     const auto& [ranks, strategy] = comparison.contenders[i];
     const auto& rounds = comparison.rounds[i];
+    const auto load = load_of_first(rounds);
     Json parts;
     for (std::size_t part = 0; part < part_names.size(); ++part)
       parts[std::string(part_names[part])] = step_milliseconds(rounds, static_cast<Part>(part));
@@ -127,6 +144,8 @@ std::string comparison_json(const Comparison& comparison) {
          {"speedup", median(speedups(comparison, i))},
          {"speedups", speedups(comparison, i)},
          {"cores", cores(rounds)},
+         {"first_rank_work", load.work},
+         {"first_rank_memory", load.memory},
          {"step_milliseconds", parts}});
   }
   return dump_json({{"kind", "training_comparison"}, {"times", "measured"}, {"rows", rows}});

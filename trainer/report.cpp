@@ -89,7 +89,8 @@ std::string title(const TrainingSettings& settings, const Dataset& data, int ran
         fmt::format("; {} by {}",
                     settings.strategy.kind == StrategyKind::data_parallel ? "reduce" : "all_reduce",
                     how_it_travels(settings.strategy));
-  if (settings.backend.kind != BackendKind::host)
+  if (settings.backend.kind == BackendKind::mpi) text += "; ranks are MPI processes";
+  if (runs_on_gpus(settings.backend.kind))
     text += fmt::format("; computed at the host, travelling by {} on GPUs {}",
                         to_string(settings.backend.kind),
                         fmt::join(devices_of(settings.backend, ranks), ", "));
@@ -149,29 +150,35 @@ std::string summary(const std::vector<EpochReport>& reports, std::uint64_t seed)
   return text;
 }
 
+FirstRankLoad first_rank_load(const EpochReport& report) {
+  double work = 0, memory = 0;
+  for (std::size_t rank = 1; rank < report.ranks.size(); ++rank) {
+    work += worked(report.ranks[rank].times);
+    memory += static_cast<double>(report.ranks[rank].peak_bytes);
+  }
+  if (work <= 0 || memory <= 0) return {};
+  const auto others = static_cast<double>(report.ranks.size() - 1);
+  const auto& first = report.ranks.front();
+  return {worked(first.times) * others / work,
+          static_cast<double>(first.peak_bytes) * others / memory};
+}
+
 std::string rank_table(const EpochReport& report) {
   if (report.ranks.size() < 2) return "";
   std::string text = fmt::format(
       "# the ranks in epoch {} (measured): working, and waiting in or for a collective\n"
       "  rank  work s  wait s  peak memory\n",
       report.epoch);
-  double work = 0, memory = 0;
   for (std::size_t rank = 0; rank < report.ranks.size(); ++rank) {
     const auto& its = report.ranks[rank];
     text += fmt::format("{:6d} {:7.2f} {:7.2f}  {:>11}\n", rank, worked(its.times),
                         its.times[Part::exposed], format_bytes(its.peak_bytes));
-    if (rank == 0) continue;
-    work += worked(its.times);
-    memory += static_cast<double>(its.peak_bytes);
   }
-  const auto others = static_cast<double>(report.ranks.size() - 1);
-  const auto& first = report.ranks.front();
-  if (work > 0 && memory > 0)
-    text += fmt::format(
-        "# rank 0 works {:.2f} x as long as the others' mean, with {:.2f} x the memory\n",
-        worked(first.times) / (work / others),
-        static_cast<double>(first.peak_bytes) / (memory / others));
-  return text;
+  const auto load = first_rank_load(report);
+  return text + fmt::format(
+                    "# rank 0 works {:.2f} x as long as the others' mean, with {:.2f} x the "
+                    "memory\n",
+                    load.work, load.memory);
 }
 
 std::string json_report(const TrainingSettings& settings, const Dataset& data, int ranks,

@@ -6,8 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <span>
+#include <system_error>
 #include <utility>
 
 #include "ringside/base/text.hpp"
@@ -26,6 +29,16 @@ double processor_seconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
+/// A folder that is missing is told now, not when an epoch is over.
+void check_folder(const std::string& checkpoint) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(checkpoint).parent_path();
+  std::error_code ignored;
+  if (!folder.empty() && !fs::is_directory(folder, ignored))
+    throw Error(ErrorCode::io, fmt::format("there is no folder {} for the checkpoint",
+                                           quote(folder.string(), 200)));
+}
+
 void check(const TrainingSettings& settings, const Dataset& data) {
   const auto demand = [](bool holds, std::string_view otherwise) {
     if (!holds) throw Error(ErrorCode::invalid_argument, std::string(otherwise));
@@ -36,6 +49,7 @@ void check(const TrainingSettings& settings, const Dataset& data) {
   demand(std::isfinite(settings.rate) && settings.rate > 0, "a learning rate is above 0");
   demand(settings.epochs >= 0, "the number of epochs is not negative");
   demand(data.training.count() > 0, "there is nothing to learn from");
+  check_folder(settings.checkpoint);
   if (!settings.resume) return;
   const Checkpoint& from = *settings.resume;
   const auto wanted = [&](bool same, std::string_view what, std::string_view saved,
@@ -55,6 +69,20 @@ void check(const TrainingSettings& settings, const Dataset& data) {
          fmt::to_string(model.seed));
   wanted(from.position.step == 0 || from.batch == settings.batch, "an epoch begun with batches of",
          fmt::to_string(from.batch), fmt::to_string(settings.batch));
+}
+
+template <class T>
+bool all_finite_as(std::span<const std::byte> bytes) {
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(T)) {
+    T number;
+    std::memcpy(&number, &bytes[at], sizeof(T));
+    if (!std::isfinite(number)) return false;
+  }
+  return true;
+}
+
+bool all_finite(std::span<const std::byte> bytes, ElementType type) {
+  return type == ElementType::float64 ? all_finite_as<double>(bytes) : all_finite_as<float>(bytes);
 }
 
 /// What the ranks share; only rank 0 writes.
@@ -159,7 +187,8 @@ class Trainee {
       throw Error(ErrorCode::invalid_argument,
                   fmt::format("the loss is {} in epoch {}, step {}: is the learning rate {} too "
                               "high?",
-                              loss.sum, position_.epoch + 1, position_.step + 1, rate))
+                              std::isnan(loss.sum) ? "nan" : "infinite", position_.epoch + 1,
+                              position_.step + 1, rate))
           .at_rank(comm_.rank());
     strategy_->update({.rate = rate,
                        .samples = static_cast<double>(samples.size()),
@@ -232,11 +261,24 @@ class Trainee {
       comm_.broadcast(statistics.data, statistics.data, statistics.elements, statistics.type, 0);
   }
 
+  /// The parameters' bytes. A loss shows only what was wrong before its step's update, so this is
+  /// asked before they count as a result or take a checkpoint's place.
+  std::vector<std::byte> finite_parameters() {
+    const Memory parameters = replica_->parameters();
+    std::vector<std::byte> bytes(parameters.bytes());
+    replica_->copy_to_host(parameters, bytes);
+    if (!all_finite(bytes, parameters.type))
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("parameters are no finite numbers after {} steps: is the learning "
+                              "rate too high?",
+                              steps_so_far()))
+          .at_rank(comm_.rank());
+    return bytes;
+  }
+
   /// The digest of the parameters. Throws Error(mismatch) on all ranks if they differ.
   Digest agreed_parameters() {
-    std::vector<std::byte> bytes(replica_->parameters().bytes());
-    replica_->copy_to_host(replica_->parameters(), bytes);
-    const Digest own = sha256(bytes);
+    const Digest own = sha256(finite_parameters());
     std::vector<std::uint8_t> all(own.size() * static_cast<std::size_t>(comm_.size()));
     comm_.all_gather(own, all);
     for (int rank = 1; rank < comm_.size(); ++rank)
@@ -252,6 +294,7 @@ class Trainee {
   void save() {
     synchronise();
     if (!is_first()) return;
+    (void)finite_parameters();
     save_checkpoint(settings_.checkpoint,
                     take_checkpoint(*replica_, settings_.model, settings_.batch, position_));
     shared_.saved = position_;

@@ -42,7 +42,7 @@ struct TrainedModel {
 [[nodiscard]] double nccl_all_reduce_seconds(const MachineDescription& machine, double bytes);
 
 /// Throws Error(unsupported, bad_input) where the twin has no figures for the machine.
-[[nodiscard]] TrainingAdvice advise(const MachineDescription& machine, double bytes,
+[[nodiscard]] TrainingAdvice advise(const MachineDescription& description, double bytes,
                                     const std::optional<TrainedModel>& model);
 
 }  // namespace ringside

@@ -116,8 +116,9 @@ TEST(Train, ComparesStrategiesAndAlgorithms) {
   const auto result = train({"--compare", "--rounds", "2", "--steps", "1", "--warmup-steps", "1",
                              "--algorithm", "ring,two_shot", "--ranks", "2,3"});
   EXPECT_EQ(result.exit_code, 0) << result.error;
-  for (const std::string_view part : {"medians of 2 rounds", "single", "data_parallel  auto",
-                                      "from_scratch   two_shot", "distributed    ring"})
+  for (const std::string_view part :
+       {"medians of 2 rounds", "single", "data_parallel  auto", "from_scratch   two_shot",
+        "distributed    ring", "rank 0  memory"})
     expect_part(result.output, part);
   const auto rows = json::parse(train({"--compare", "--rounds", "1", "--steps", "1",
                                        "--warmup-steps", "1", "--format", "json"})
@@ -125,6 +126,8 @@ TEST(Train, ComparesStrategiesAndAlgorithms) {
   ASSERT_EQ(rows.size(), 4U);
   EXPECT_EQ(rows[0]["strategy"], "single");
   EXPECT_DOUBLE_EQ(rows[0]["speedup"], 1.0);
+  EXPECT_EQ(rows[1]["strategy"], "data_parallel");
+  EXPECT_GT(rows[1]["first_rank_memory"], 1);
 }
 
 TEST(Train, RefusesWhatItCannotDoInOneLine) {

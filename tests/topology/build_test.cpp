@@ -250,5 +250,31 @@ TEST(Build, KnownPairsImplyOthers) {
   EXPECT_EQ(pair.value, LinkClass::pix);
 }
 
+/// As nvidia-smi topo -p2p prints it.
+std::string peers(const std::string& status) {
+  return " \tGPU0\tGPU1\t\n GPU0\tX\t" + status + "\t\n GPU1\t" + status +
+         "\tX\t\n\nLegend:\n\n  X    = Self\n  OK   = Status Ok\n  GNS  = GPU not supported\n";
+}
+
+TEST(Build, PeerMatricesThatContradictEachOtherAreRefused) {
+  const std::string matrix = "\tGPU0\tGPU1\nGPU0\t X \tPHB\nGPU1\tPHB\t X \n";
+  const auto build = [&](const std::vector<std::string>& texts) {
+    std::vector<Reading> all;
+    for (const auto& text : texts)
+      for (auto& reading : read_text(text, "pasted")) all.push_back(std::move(reading));
+    return build_topology(all).topology.peer_access;
+  };
+  EXPECT_EQ(build({matrix, peers("OK"), peers("OK")}).size(), 2U);
+  try {
+    (void)build({matrix, peers("OK"), peers("GNS")});
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::bad_input);
+    EXPECT_NE(std::string(error.what()).find("from GPU0 to GPU1 is OK in one and GNS in another"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
 }  // namespace
 }  // namespace ringside::tests

@@ -87,6 +87,22 @@ INSTANTIATE_TEST_SUITE_P(Strategies, EveryStrategyFailing,
                          ::testing::Values(StrategyKind::data_parallel, StrategyKind::from_scratch,
                                            StrategyKind::distributed));
 
+TEST(Errors, ParametersThatAreNoNumbersTakeNoCheckpointsPlace) {
+  const auto engine = trainer::engine_for(trainer::Model::mlp);
+  const File file;
+  TrainingSettings settings = small_settings(StrategyKind::distributed);
+  settings.checkpoint = file.path();
+  settings.steps = 1;
+  World world = World::threads(2);
+  trainer::Observer nobody;
+  (void)trainer::train(world, *engine, small_data(), settings, nobody);
+  // The loss of a step is that before its update.
+  settings.rate = 1e300;
+  settings.resume = std::make_shared<trainer::Checkpoint>(trainer::load_checkpoint(file.path()));
+  expect_words(failure_of(2, settings), "parameters are no finite numbers after 2 steps");
+  EXPECT_EQ(trainer::load_checkpoint(file.path()).position, (trainer::Position{0, 1}));
+}
+
 /// Gives one rank other weights, as a broken device might.
 class DifferentEngine final : public trainer::Engine {
  public:
@@ -111,6 +127,41 @@ TEST(Errors, RanksWithDifferentParametersAreFoundOut) {
   expect_words(failure, "holds other parameters than rank 0");
 }
 
+/// A rank's replica, for what happens on its thread.
+thread_local trainer::Replica* replica_here = nullptr;
+
+class KnownReplicas final : public trainer::Engine {
+ public:
+  trainer::EngineFacts facts() override { return mlp_->facts(); }
+  std::unique_ptr<trainer::Replica> make_replica(const trainer::ModelSettings& settings,
+                                                 int threads) override {
+    auto replica = mlp_->make_replica(settings, threads);
+    replica_here = replica.get();
+    return replica;
+  }
+
+ private:
+  std::shared_ptr<trainer::Engine> mlp_ = trainer::engine_for(trainer::Model::mlp);
+};
+
+TEST(Errors, ParametersThatComeToDifferAreFoundOutWhenTheEpochIsOver) {
+  class Flipping : public trainer::Observer {
+   public:
+    void before_step(int rank, const trainer::Position& position) override {
+      if (rank == 2 && position == trainer::Position{1, 1})
+        replica_here->parameters().as<float>()[7] += 1e-3F;
+    }
+  } flipping;
+  KnownReplicas engine;
+  const File file;
+  TrainingSettings settings = small_settings(StrategyKind::distributed);
+  settings.checkpoint = file.path();
+  const Failure failure = failure_of(3, engine, settings, flipping);
+  EXPECT_EQ(failure.code, ErrorCode::mismatch);
+  expect_words(failure, "rank 2 holds other parameters than rank 0 after 8 steps");
+  EXPECT_EQ(trainer::load_checkpoint(file.path()).position, (trainer::Position{1, 0}));
+}
+
 TEST(Errors, SettingsThatMakeNoSenseAreRefused) {
   const auto refused = [](int ranks, StrategyKind kind,
                           const std::function<void(TrainingSettings&)>& change) {
@@ -126,6 +177,9 @@ TEST(Errors, SettingsThatMakeNoSenseAreRefused) {
   expect_words(refused(1, StrategyKind::single, [](auto& s) { s.pieces = 65; }), "pieces");
   expect_words(refused(1, StrategyKind::single, [](auto& s) { s.batch = 0; }), "at least one");
   expect_words(refused(1, StrategyKind::single, [](auto& s) { s.rate = -1; }), "above 0");
+  expect_words(
+      refused(1, StrategyKind::single, [](auto& s) { s.checkpoint = "/no/such/folder/it"; }),
+      "there is no folder \"/no/such/folder\" for the checkpoint");
 }
 
 TEST(Errors, ACheckpointOfAnotherTrainingIsRefused) {

@@ -27,6 +27,7 @@
 #include "ringside/bench/interruption.hpp"
 #include "ringside/bench/platform.hpp"
 #include "ringside/bench/preflight/worker.hpp"
+#include "ringside/collectives/executors/mpi/transport.hpp"
 #include "ringside/tools/cli/bench_arguments.hpp"
 #include "ringside/tools/cli/bench_gpus.hpp"
 #include "ringside/tools/cli/bench_modes.hpp"
@@ -122,12 +123,15 @@ int run(const BenchArguments& arguments, bool factor_given, const Given& given) 
   auto request = read_request(arguments, factor_given, given);
   warn_of_unknown_variables();
   bench::clean_up_on_signals();
-  if (request.backend != bench::BackendKind::host && !arguments.preflight)
-    settle_gpus(arguments, given, request);
+  if (runs_on_gpus(request.backend) && !arguments.preflight) settle_gpus(arguments, given, request);
   if (const auto exit_code = run_mode(arguments, request, given)) return *exit_code;
   bench::Output output;
   output.format = read_format(arguments);
   output.summary = arguments.summary;
+  if (runs_on_processes(request.backend) && mpi::transport().rank() != 0) {
+    output.print = [](std::string_view) {};  // the first process tells
+    return run_bench(request, output);
+  }
   const bool for_people = output.format == Format::text || output.format == Format::table;
   auto remark = for_people ? no_gpu_remark(request, given) : std::string();
   if (arguments.output.empty() || arguments.output == "-") {
@@ -196,12 +200,17 @@ void add_options(CLI::App& command, BenchArguments& a) {
   add("--timeout", a.timeout, "TIME",
       "Longest wait for a rank (default: the option timeout); with --preflight for a step "
       "(default: 5s; 1s or more)");
-  add("--backend", a.of_gpus.backend, "host|cuda|nccl",
-      "What runs the collectives: threads of this process (default), our plans on GPUs, NCCL");
+  add("--backend", a.of_gpus.backend, "host|cuda|nccl|mpi|openmpi",
+      "What runs the collectives: threads of this process (default), our plans on GPUs, NCCL; "
+      "under\n"
+      "mpirun: our plans on its processes (mpi), or the all_reduce of the MPI itself (openmpi)");
+  add("--memory", a.of_gpus.memory, "private|shared",
+      "--backend mpi: buffers that the processes do not share (default), or that they do");
   add("--compare", a.compare, "NAME[,NAME...]|OLD.json",
       fmt::format(
           "Measure others in the same rounds and print the ratios: {} (nccl beside --backend cuda, "
-          "the others beside host; all libraries that are here). Or the file of an earlier run "
+          "openmpi or mpich beside mpi, in the same processes, the others beside host; all: the "
+          "libraries that are here). Or the file of an earlier run "
           "(--spread): measure the same now and "
           "say what differs beyond the noise (99 %, and 3 %); exit code 1 if something is slower "
           "or an element was wrong, 2 if no row could be compared",

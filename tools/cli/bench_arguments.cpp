@@ -29,13 +29,13 @@ constexpr int spread_rounds = 12;
 
 /// The long names of all options.
 constexpr auto option_names = std::to_array<std::string_view>(
-    {"collective", "algorithm", "ranks",        "threads",        "ngpus",        "root",
-     "begin",      "end",       "factor",       "step",           "exact-counts", "buffers",
-     "iterations", "time",      "rounds",       "warmup",         "check",        "op",
-     "type",       "placement", "pin",          "timeout",        "backend",      "compare",
-     "against",    "spread",    "tune",         "tune-time",      "regret",       "format",
-     "summary",    "output",    "preflight",    "preflight-time", "quick",        "devices",
-     "issue",      "copies",    "allow-virtual"});
+    {"collective", "algorithm", "ranks",  "threads",      "ngpus",          "root",
+     "begin",      "end",       "factor", "step",         "exact-counts",   "buffers",
+     "iterations", "time",      "rounds", "warmup",       "check",          "op",
+     "type",       "placement", "pin",    "timeout",      "backend",        "memory",
+     "compare",    "against",   "spread", "tune",         "tune-time",      "regret",
+     "format",     "summary",   "output", "preflight",    "preflight-time", "quick",
+     "devices",    "issue",     "copies", "allow-virtual"});
 
 std::vector<std::string> read_algorithms(const std::string& text) {
   if (text == "all") return {};
@@ -193,7 +193,7 @@ BenchRequest read_request(const BenchArguments& arguments, bool factor_given, co
     request.compare_what_is_here = arguments.compare == "all";
   }
   read_gpus(arguments.of_gpus, given, request);
-  if (request.backend != bench::BackendKind::host && request.compare_what_is_here)
+  if (runs_on_gpus(request.backend) && request.compare_what_is_here)
     throw Error(ErrorCode::bad_input, "--compare all: beside --backend cuda say --compare nccl");
   return request;
 }
@@ -235,7 +235,7 @@ bench::TuneRequest read_tune_request(const BenchArguments& arguments, const Benc
     const auto collectives = with_a_choice("--tune", arguments, request);
     tune.collectives.assign(collectives.begin(), collectives.end());
   }
-  if (given("ranks") || given("threads") || request.backend != bench::BackendKind::host)
+  if (given("ranks") || given("threads") || runs_on_gpus(request.backend))
     tune.ranks = request.ranks;
   tune.backend = request.backend;
   tune.gpus = request.gpus;

@@ -44,7 +44,7 @@ struct PreflightReport {
     std::vector<Flow> flows;
   };
   std::vector<AtOnce> at_once;
-  int checks = 0;         ///< flows whose data were compared
+  int checks = 0;  ///< flows whose data were compared
 };
 
 struct Reading;

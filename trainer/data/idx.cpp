@@ -31,6 +31,13 @@ struct Close {
 };
 using GzipFile = std::unique_ptr<std::remove_pointer_t<gzFile>, Close>;
 
+/// zlib's words begin with the path.
+std::string_view without_path(std::string_view words, const std::string& path) {
+  const std::string prefix = path + ": ";
+  if (words.starts_with(prefix)) words.remove_prefix(prefix.size());
+  return words;
+}
+
 /// The whole file, unpacked if it is packed.
 std::vector<std::uint8_t> unpacked(const std::string& path) {
   errno = 0;
@@ -49,7 +56,7 @@ std::vector<std::uint8_t> unpacked(const std::string& path) {
     const char* words = gzerror(file.get(), &code);
     // The end of the file inside of the packed data is told as a buffer error, with a short read.
     if (got < 0 || code == Z_BUF_ERROR || code == Z_DATA_ERROR)
-      refuse(path, fmt::format("damaged or cut off: {}", words));
+      refuse(path, fmt::format("damaged or cut off: {}", without_path(words, path)));
     bytes.resize(have + static_cast<std::size_t>(got));
     if (got == 0) return bytes;
   }

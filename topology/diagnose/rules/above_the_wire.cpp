@@ -51,15 +51,14 @@ std::vector<Diagnosis> find(const Evidence& evidence) {
     found.certainty = Certainty::certain;
     found.harm = Harm::risk;
     found.why = fmt::format(
-        "the table shows {} GB/s of bus bandwidth (measured), but no PCIe link of these GPUs "
-        "carries more than {} GB/s (predicted from their generation and width): the measurement is "
-        "wrong",
+        "the table shows {} GB/s of bus bandwidth (measured), but a PCIe link of these GPUs "
+        "cannot carry more than {} GB/s (predicted; of the newest generation and 16 lanes where "
+        "no input tells): the measurement is wrong",
         gb(best->busbw), gb(*most));
     found.shown = {best->line};
     found.fix =
         "repeat it with checks (-c 1) and look at the number of ranks; a program of one's own: "
-        "wait "
-        "for the GPUs before the clock is read";
+        "wait for the GPUs before the clock is read";
     return {std::move(found)};
   }
   return {};

@@ -41,6 +41,16 @@ bool one_affinity(const Evidence& evidence) {
   return true;
 }
 
+/// A machine type whose vendor says what its guests do not see.
+struct KnownGuest {
+  std::string_view sign;  ///< in the GPUs' model, small letters
+  int gpus;
+  std::string_view what, file;
+};
+constexpr KnownGuest g5_48xlarge = {
+    "a10g", 8, "AWS's g5.48xlarge, with GPU0 to GPU3 on one socket and GPU4 to GPU7 on the other",
+    "g5.48xl-topo.xml of aws-ofi-nccl"};
+
 struct Spread {
   double least = 0, most = 0;
   int pairs = 0;
@@ -59,6 +69,19 @@ Spread measured_spread(const Evidence& evidence, const std::vector<GpuPair>& pai
   return spread;
 }
 
+std::string why_text(int gpus, LinkClass shown, const std::optional<Spread>& differ, bool known) {
+  std::string why = fmt::format(
+      "this is a virtual machine, and it shows all {} GPUs {} from each other with the same "
+      "processors: what the host's switches and sockets are like is hidden, and NCCL plans as if "
+      "all ways were alike",
+      gpus, to_string(shown));
+  if (differ)
+    why += fmt::format("; copies between pairs range from {} to {} GB/s (measured)",
+                       gb(differ->least), gb(differ->most));
+  if (known) why += fmt::format(". {} such GPUs are {}", gpus, g5_48xlarge.what);
+  return why;
+}
+
 std::vector<Diagnosis> find(const Evidence& evidence) {
   const auto hypervisor = evidence.hypervisor();
   const auto pairs = gpu_pairs(evidence);
@@ -71,26 +94,20 @@ std::vector<Diagnosis> find(const Evidence& evidence) {
   const bool differ = spread.pairs > 1 && spread.most > alike * spread.least;
   Diagnosis found;
   found.certainty = gpus >= surely_many || differ ? Certainty::likely : Certainty::possible;
-  found.why = fmt::format(
-      "this is a virtual machine, and it shows all {} GPUs {} from each other with the same "
-      "processors: what the host's switches and sockets are like is hidden, and NCCL plans as if "
-      "all ways were alike",
-      gpus, to_string(*shown));
-  if (differ)
-    found.why += fmt::format("; copies between pairs range from {} to {} GB/s (measured)",
-                             gb(spread.least), gb(spread.most));
+  const bool known = gpus == g5_48xlarge.gpus && has_model(evidence, g5_48xlarge.sign);
+  found.why = why_text(gpus, *shown, differ ? std::optional(spread) : std::nullopt, known);
   found.shown = {*hypervisor};
   for (const auto& matrix : evidence.all<LinkMatrix>())
     add_lines(found.shown, evidence.rows_of(*matrix.reading, matrix->names), 4);
   found.confirm =
       "ringside bench --preflight: copies between pairs, alone and several at once, differ by "
-      "where "
-      "the GPUs really sit";
-  found.fix =
-      "give NCCL the topology file of the machine type: NCCL_TOPO_FILE=FILE.xml. AWS has them in "
-      "aws-ofi-nccl (g5.48xlarge, p4d, p5), Azure in azhpc-images (/opt/microsoft/*-topo.xml); "
-      "ringside topo PRESET --format xml writes those of its presets. Do not trust predictions for "
-      "this machine before that";
+      "where the GPUs really sit";
+  found.fix = fmt::format(
+      "give NCCL the topology file of the machine type, NCCL_TOPO_FILE=FILE.xml: {}. Do not "
+      "trust predictions for this machine before that",
+      known ? fmt::format("{} (its bus addresses are those of the guest)", g5_48xlarge.file)
+            : "AWS has them in aws-ofi-nccl, Azure in azhpc-images; for another host one made by "
+              "hand from what it really has (ringside topo FILE --format xml writes the format)");
   found.slowdown = 1.6;  // 16 h -> 10 h, 7 h -> 4.5 h of training at the source
   found.decided_by = {Input::pair_bandwidth, Input::concurrent_bandwidth};
   return {std::move(found)};
@@ -102,8 +119,8 @@ Rule hidden_topology_rule() {
   return {.id = "D30",
           .title = "The virtual machine hides how its GPUs are linked",
           .source =
-              "NVIDIA/nccl#1298, NVIDIA/nccl#439, Azure/azhpc-images and aws/aws-ofi-nccl topology "
-              "files",
+              "NVIDIA/nccl#1298, NVIDIA/nccl#439, Azure/azhpc-images and aws/aws-ofi-nccl "
+              "topology files",
           .inputs = {Input::processors, Input::topology_matrix, Input::pair_bandwidth},
           .find = find};
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "ringside/base/text.hpp"
 #include "ringside/topology/diagnose/rules.hpp"
 #include "ringside/topology/diagnose/rules/processes.hpp"
 #include "ringside/topology/diagnose/rules/shared.hpp"
@@ -24,13 +25,17 @@ std::vector<Diagnosis> one_terminal(const Evidence& evidence) {
     found.why =
         "the sizes of the table go back and forth: two runs print into it, so they shared the "
         "machine, and its rates (measured) are of neither";
-    const auto& rows = table->rows;
-    for (std::size_t i = 1; i < rows.size() && found.shown.size() < 2; ++i)
-      if (rows[i].size < rows[i - 1].size)
-        for (const auto at : {i - 1, i}) {
-          const auto size = std::to_string(rows[at].size);
-          add_lines(found.shown, evidence.lines_with(*table.reading, " " + size + " ", 1));
-        }
+    std::int64_t before = 0;
+    found.shown = evidence.lines(
+        *table.reading,
+        [&](std::string_view line) {
+          const auto words = split_blanks(line);
+          const auto size = words.empty() ? std::nullopt : parse_int(words.front());
+          const bool goes_back = size && *size < before;
+          if (size) before = *size;
+          return goes_back;
+        },
+        3);
     found.fix =
         "one run at a time, each into a file of its own; mpirun: one launch, not one a host";
     found.explains = {"D35", "D41"};

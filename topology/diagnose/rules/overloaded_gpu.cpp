@@ -41,8 +41,7 @@ std::vector<Diagnosis> missing_set_device(const std::vector<GpuProcess>& stray) 
   found.certainty = Certainty::certain;
   found.why = fmt::format(
       "{} processes that work on other GPUs have a context on GPU 0 too, which takes its memory "
-      "and "
-      "time: they did not choose their GPU before their first CUDA call",
+      "and time: they did not choose their GPU before their first CUDA call",
       stray.size());
   for (const auto& each : stray) add_lines(found.shown, {each.line});
   found.fix =

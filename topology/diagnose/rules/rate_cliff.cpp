@@ -57,8 +57,8 @@ std::vector<Diagnosis> find(const Evidence& evidence) {
       found.certainty = Certainty::certain;
       found.why = fmt::format(
           "{} reaches {} GB/s with {} and {} GB/s with {} (bus bandwidth, measured): the larger "
-          "one "
-          "is over earlier, so NCCL changes its protocol or algorithm there, and ought to before",
+          "one is over earlier, so NCCL changes its protocol or algorithm there, and ought to "
+          "before",
           table->collective.value_or("the collective"), gb(small.out_of_place->busbw),
           format_bytes(small.size), gb(large.out_of_place->busbw), format_bytes(large.size));
       found.shown = {line_of_size(evidence, table, small.size),
@@ -66,8 +66,8 @@ std::vector<Diagnosis> find(const Evidence& evidence) {
       found.confirm = "the same table with NCCL_PROTO=Simple has no jump there";
       found.fix =
           "NCCL_PROTO=Simple, if your messages are of that size and larger; between hosts also "
-          "relaxed ordering of the NIC. A tuner's table of measured choices does better (ringside "
-          "bench --tune)";
+          "relaxed ordering of the NIC. A tuner's table of measured choices does better "
+          "(ringside bench --tune)";
       found.slowdown = large.out_of_place->busbw / small.out_of_place->busbw;
       return {std::move(found)};
     }

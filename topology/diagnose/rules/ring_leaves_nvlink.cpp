@@ -146,8 +146,7 @@ std::vector<Diagnosis> find(const Evidence& evidence) {
   auto possible = found_with(evidence, graph, Certainty::possible);
   possible.why = fmt::format(
       "NVLink joins {}, but no ring over all {} GPUs stays in it: over all of them NCCL goes at "
-      "the "
-      "rate of PCIe",
+      "the rate of PCIe",
       groups_text(*topology, graph, "-", ", "), graph.gpus());
   return {std::move(possible)};
 }

@@ -34,8 +34,8 @@ std::vector<Diagnosis> find(const Evidence& evidence) {
     found.certainty = Certainty::likely;
     found.why = fmt::format(
         "with {} the same collective reaches {} GB/s out of place and {} GB/s in place (bus "
-        "bandwidth, measured), and {} row{} differ{} by more than {:.0f} %: congestion, heat, or a "
-        "limit of power",
+        "bandwidth, measured), and {} row{} differ{} by more than {:.0f} %: congestion, heat, or "
+        "a limit of power",
         format_bytes(worst.size), gb(out), gb(in), count, count == 1 ? "" : "s",
         count == 1 ? "s" : "", 100 * differs);
     found.shown = {line_of_size(evidence, table, worst.size)};
@@ -44,8 +44,7 @@ std::vector<Diagnosis> find(const Evidence& evidence) {
         "PERFORMANCE while it runs names what limits the clocks";
     found.fix =
         "what the check shows: cooling, the limit of power (nvidia-smi -pl), other jobs on the "
-        "GPUs "
-        "or the network. Do not compare by this table";
+        "GPUs or the network. Do not compare by this table";
     found.slowdown = std::max(out, in) / std::min(out, in);
     found.decided_by = {Input::processes};
     return {std::move(found)};
