@@ -65,7 +65,8 @@ std::vector<Compared> compare_measured(const MachineDescription& machine,
 std::optional<double> measured_all_reduce_seconds(const std::vector<Reading>& readings, int gpus,
                                                   double bytes) {
   constexpr double too_far = 8;
-  double nearest = too_far;
+  constexpr double steady = 32 << 20;  // from here on the tables of the corpus are flat
+  double nearest = 1e300;
   std::optional<double> seconds;
   for (const auto& reading : readings) {
     const auto* table = std::get_if<CollectiveRows>(&reading.facts);
@@ -76,7 +77,8 @@ std::optional<double> measured_all_reduce_seconds(const std::vector<Reading>& re
       const auto& timing = row.out_of_place ? row.out_of_place : row.in_place;
       const auto size = static_cast<double>(row.size);
       const double distance = size > bytes ? size / bytes : bytes / std::max(size, 1.0);
-      if (!timing || !(timing->algbw > 0) || distance >= nearest) continue;
+      const bool tells = distance < too_far || (size >= steady && bytes >= steady);
+      if (!timing || !(timing->algbw > 0) || !tells || distance >= nearest) continue;
       nearest = distance;
       seconds = bytes / (timing->algbw * 1e9);
     }

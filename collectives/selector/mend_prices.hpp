@@ -30,6 +30,12 @@ struct MendPrices {
   std::vector<std::optional<MendPrice>> each;
   std::optional<MendPrice> together;  ///< with all that are certain or likely mended
   std::string why_none;               ///< where there is no price at all
+
+  [[nodiscard]] bool any() const {
+    for (const auto& price : each)
+      if (price) return true;
+    return false;
+  }
 };
 
 /// `bytes`: of a rank's buffer. The machine as it is has what all certain and likely findings say

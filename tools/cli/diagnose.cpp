@@ -89,6 +89,12 @@ void add_predictions(DiagnosisReport& report, const Topology* topology) {
   if (!report.model && !report.verbose) return;
   try {
     report.advice = advise(machine_as_found(*topology, found), bytes, report.model);
+    if (!report.model) return;
+    auto& now = report.advice->gradients;
+    now = at_measured_rates(std::move(now), *report.model, report.evidence->readings,
+                            static_cast<int>(topology->gpus().size()));
+    if (report.prices.any())
+      report.mended_gradients = gradient_costs(machine_mended(*topology, found), *report.model);
   } catch (const Error&) {
     if (report.model) throw;  // it was asked for
   }

@@ -21,6 +21,7 @@ namespace {
 constexpr double as_predicted = 0.7;
 constexpr std::size_t line_width = 96;
 constexpr std::size_t most_wanted = 3;
+constexpr double clearly_faster = 0.95;
 
 std::string time_text(double seconds) { return format_duration(Seconds(seconds)); }
 
@@ -173,6 +174,16 @@ std::string compared_text(const DiagnosisReport& report) {
   return text;
 }
 
+std::string gradient_text(const GradientCost& cost, const TrainedModel& model) {
+  return fmt::format("an all-reduce takes {} ({}), {:.0f} % of a step with {} of computation{}",
+                     time_text(cost.seconds), cost.measured ? "at the measured rate" : "predicted",
+                     100 * cost.share, time_text(model.step_seconds),
+                     cost.accumulation == 1
+                         ? ""
+                         : fmt::format("; accumulate {} steps to come under {:.0f} %",
+                                       cost.accumulation, 100 * tolerable_share));
+}
+
 std::string advice_text(const DiagnosisReport& report) {
   if (!report.advice) return "";
   const TrainingAdvice& advice = *report.advice;
@@ -185,16 +196,14 @@ std::string advice_text(const DiagnosisReport& report) {
     text += wrapped(
         fmt::format("NCCL would pick {}; {}", advice.nccl->pick, advice.nccl->difference), " -", 3);
   for (const auto& cost : advice.gradients) {
-    std::string line = fmt::format(
-        "{} parameters as {} gradients: an all-reduce takes {} (predicted), {:.0f} % of a step "
-        "with "
-        "{} of computation",
-        fmt::format("{:.3g} million", report.model->parameters / 1e6), cost.type,
-        time_text(cost.seconds), 100 * cost.share, time_text(report.model->step_seconds));
-    line += cost.accumulation == 1 ? ""
-                                   : fmt::format("; accumulate {} steps to come under {:.0f} %",
-                                                 cost.accumulation, 100 * tolerable_share);
-    text += wrapped(line, " -", 3);
+    text += wrapped(
+        fmt::format("{:.3g} million parameters as {} gradients: {}", report.model->parameters / 1e6,
+                    cost.type, gradient_text(cost, *report.model)),
+        " -", 3);
+    for (const auto& mended : report.mended_gradients)
+      if (mended.type == cost.type && mended.seconds < clearly_faster * cost.seconds)
+        text +=
+            wrapped(fmt::format("when mended: {}", gradient_text(mended, *report.model)), "", 3);
   }
   return text;
 }
@@ -313,16 +322,26 @@ Json finding_json(const DiagnosisReport& report, std::size_t at) {
   return json;
 }
 
-Json advice_json(const TrainingAdvice& advice) {
+Json gradients_json(const std::vector<GradientCost>& costs) {
+  Json list = Json::array();
+  for (const auto& cost : costs)
+    list.push_back({{"type", cost.type},
+                    {"bytes", cost.bytes},
+                    {cost.measured ? "all_reduce_seconds_measured" : "all_reduce_seconds_predicted",
+                     cost.seconds},
+                    {"share_of_step", cost.share},
+                    {"accumulation_steps", cost.accumulation}});
+  return list;
+}
+
+Json advice_json(const DiagnosisReport& report) {
+  const TrainingAdvice& advice = *report.advice;
   Json json = {{"algorithm", advice.choice.spec}, {"seconds_predicted", advice.choice.seconds}};
   if (advice.nccl)
     json["nccl"] = {{"pick", advice.nccl->pick}, {"difference", advice.nccl->difference}};
-  for (const auto& cost : advice.gradients)
-    json["gradients"].push_back({{"type", cost.type},
-                                 {"bytes", cost.bytes},
-                                 {"all_reduce_seconds_predicted", cost.seconds},
-                                 {"share_of_step", cost.share},
-                                 {"accumulation_steps", cost.accumulation}});
+  json["gradients"] = gradients_json(advice.gradients);
+  if (!report.mended_gradients.empty())
+    json["gradients_when_mended"] = gradients_json(report.mended_gradients);
   return json;
 }
 
@@ -391,7 +410,7 @@ std::string diagnosis_json(const DiagnosisReport& report) {
     json["compared"].push_back({{"what", each.what},
                                 {"gb_per_s_measured", each.measured},
                                 {"gb_per_s_predicted", each.predicted}});
-  if (report.advice) json["training"] = advice_json(*report.advice);
+  if (report.advice) json["training"] = advice_json(report);
   json["wanted"] = Json::array();
   for (const auto& each : report.diagnoses.wanted)
     json["wanted"].push_back({{"input", name_of(each.input)},

@@ -103,6 +103,9 @@ TEST(MeasuredAllReduce, GoesAtTheRateOfTheNearestRowOfAsManyRanks) {
   EXPECT_DOUBLE_EQ(*seconds, bytes / 2.0e9);
   EXPECT_FALSE(measured_all_reduce_seconds(readings, 8, bytes));
   EXPECT_FALSE(measured_all_reduce_seconds(table_of(1 << 20, 2.0, 4), 4, bytes));
+  EXPECT_FALSE(measured_all_reduce_seconds(readings, 4, 1 << 20)) << "small messages are slower";
+  EXPECT_DOUBLE_EQ(measured_all_reduce_seconds(readings, 4, 2e9).value(), 1.0)
+      << "larger ones are not";
 }
 
 TEST(CompareMeasured, AFigureThatIsHalfOfThePredictionIsHalf) {
@@ -137,6 +140,10 @@ TEST(TrainingAdvice, AccumulatesAsManyStepsAsBringItUnderATenth) {
     }
     EXPECT_DOUBLE_EQ(cost.share, cost.seconds / (cost.seconds + model.step_seconds));
   }
+  const auto measured = at_measured_rates(advice.gradients, model, table_of(64 << 20, 1.4, 4), 4);
+  EXPECT_TRUE(measured[0].measured);
+  EXPECT_DOUBLE_EQ(measured[0].seconds, 1.0);  // 350e6 x 4 bytes
+  EXPECT_EQ(measured[0].accumulation, 36);     // 9 x 1 s / 0.25 s
   EXPECT_NEAR(advice.gradients[1].seconds / advice.gradients[0].seconds, 0.5, 0.05);
   EXPECT_FALSE(advice.choice.spec.empty());
 }
