@@ -275,8 +275,11 @@ std::string verdict_text(const DiagnosisReport& report) {
           std::max(1.0, std::ceil(100 * (1 - worst->ratio()))));
     case Verdict::unexplained:
       return wrapped(
-          fmt::format("Slower than it could be, and no rule says why: {} measured {:.2f} "
-                      "GB/s, predicted {:.2f} GB/s.",
+          fmt::format("Slower than it could be, and {}: {} measured {:.2f} GB/s, predicted {:.2f} "
+                      "GB/s.",
+                      report.diagnoses.found.empty() ? "no rule says why"
+                                                     : "the inputs do not show which of the "
+                                                       "possible causes below it is",
                       worst->what, worst->measured, worst->predicted),
           "", 0);
     case Verdict::unmeasured:

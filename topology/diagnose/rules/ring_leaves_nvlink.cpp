@@ -29,6 +29,11 @@ bool leaves_nvlink(const NvlinkGraph& graph, std::span<const int> gpus) {
   return gpus.size() > 2 && most_links(graph, gpus) > 0 && graph.best_ring(gpus) == 0;
 }
 
+/// Between boxes every ring leaves NVLink, and nothing is wrong with that.
+bool has_several_boxes(const Topology& topology) {
+  return std::ranges::any_of(topology.nodes(), [](const Node& node) { return node.box > 0; });
+}
+
 std::vector<int> all_gpus(const NvlinkGraph& graph) {
   std::vector<int> all(static_cast<std::size_t>(graph.gpus()));
   std::iota(all.begin(), all.end(), 0);
@@ -137,7 +142,7 @@ std::vector<Diagnosis> by_log(const Evidence& evidence, const NvlinkGraph& graph
 
 std::vector<Diagnosis> find(const Evidence& evidence) {
   const auto* topology = evidence.topology();
-  if (topology == nullptr) return {};
+  if (topology == nullptr || has_several_boxes(*topology)) return {};
   const NvlinkGraph graph(*topology);
   if (!graph.has_links()) return {};
   auto found = by_table(evidence, graph);
