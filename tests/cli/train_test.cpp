@@ -96,6 +96,13 @@ TEST_F(TrainFile, HoldsAnAlgorithmOfOnesOwn) {
   EXPECT_EQ(result.exit_code, 0) << result.error;
 }
 
+TEST(Train, TakesAnAlgorithmOfASharedObjectByName) {
+  const auto result = train({"--ranks", "3", "--plugin", RINGSIDE_PLUGIN_FOLDER "/plugin_star.so",
+                             "--algorithm", "star:centre=1"});
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  expect_part(result.output, "distributed on 3 ranks; all_reduce by star:centre=1");
+}
+
 TEST_F(TrainFile, HoldsACheckpointFromWhichAnotherStrategyGoesOn) {
   EXPECT_EQ(train({"--checkpoint", path(), "--steps", "3"}).exit_code, 0);
   const auto result = train({"--resume", path(), "--strategy", "from_scratch", "--ranks", "3"});
