@@ -69,6 +69,13 @@ std::optional<MPI_Op> operation(ReduceOp op) {
   }
 }
 
+/// Of an element; of a type that MPI has. (The library's own function is not in this module.)
+std::size_t bytes_of(MPI_Datatype type) {
+  int bytes = 0;
+  check(MPI_Type_size(type, &bytes), "MPI_Type_size");
+  return static_cast<std::size_t>(bytes);
+}
+
 /// A count of MPI has 31 bits: longer messages are one element of a type made for them.
 class Bytes {
  public:
@@ -220,7 +227,7 @@ class Messages final : public Transport {
     const auto* from = static_cast<const char*>(in);
     auto* to = static_cast<char*>(out);
     for (std::size_t at = 0; at < elements || elements == 0; at += most) {
-      const std::size_t offset = at * size_of(type);
+      const std::size_t offset = at * bytes_of(*of);
       check(MPI_Allreduce(in == out ? MPI_IN_PLACE : from + offset, to + offset,
                           static_cast<int>(std::min(most, elements - at)), *of, *by, comm_),
             "MPI_Allreduce");
