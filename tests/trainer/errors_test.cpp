@@ -7,7 +7,9 @@
 #include <atomic>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "ringside/tests/trainer/learning.hpp"
 
@@ -103,56 +105,47 @@ TEST(Errors, ParametersThatAreNoNumbersTakeNoCheckpointsPlace) {
   EXPECT_EQ(trainer::load_checkpoint(file.path()).position, (trainer::Position{0, 1}));
 }
 
-/// Gives one rank other weights, as a broken device might.
-class DifferentEngine final : public trainer::Engine {
+/// mlp; `made` sees every replica on its rank's thread.
+class WatchedEngine final : public trainer::Engine {
  public:
+  explicit WatchedEngine(std::function<void(trainer::Replica&)> made) : made_(std::move(made)) {}
   trainer::EngineFacts facts() override { return mlp_->facts(); }
   std::unique_ptr<trainer::Replica> make_replica(const trainer::ModelSettings& settings,
                                                  int threads) override {
     auto replica = mlp_->make_replica(settings, threads);
-    if (++made_ == 2) replica->parameters().as<float>()[5] += 1e-3F;
+    made_(*replica);
     return replica;
   }
 
  private:
   std::shared_ptr<trainer::Engine> mlp_ = trainer::engine_for(trainer::Model::mlp);
-  std::atomic<int> made_ = 0;
+  std::function<void(trainer::Replica&)> made_;
 };
 
+/// As a broken device might.
+void change_a_weight(trainer::Replica& replica) { replica.parameters().as<float>()[5] += 1e-3F; }
+
 TEST(Errors, RanksWithDifferentParametersAreFoundOut) {
-  DifferentEngine engine;
+  std::atomic<int> number = 0;
+  WatchedEngine engine([&number](trainer::Replica& replica) {
+    if (++number == 2) change_a_weight(replica);
+  });
   trainer::Observer nobody;
   const Failure failure = failure_of(3, engine, small_settings(StrategyKind::distributed), nobody);
   EXPECT_EQ(failure.code, ErrorCode::mismatch);
   expect_words(failure, "holds other parameters than rank 0");
 }
 
-/// A rank's replica, for what happens on its thread.
 thread_local trainer::Replica* replica_here = nullptr;
-
-class KnownReplicas final : public trainer::Engine {
- public:
-  trainer::EngineFacts facts() override { return mlp_->facts(); }
-  std::unique_ptr<trainer::Replica> make_replica(const trainer::ModelSettings& settings,
-                                                 int threads) override {
-    auto replica = mlp_->make_replica(settings, threads);
-    replica_here = replica.get();
-    return replica;
-  }
-
- private:
-  std::shared_ptr<trainer::Engine> mlp_ = trainer::engine_for(trainer::Model::mlp);
-};
 
 TEST(Errors, ParametersThatComeToDifferAreFoundOutWhenTheEpochIsOver) {
   class Flipping : public trainer::Observer {
    public:
     void before_step(int rank, const trainer::Position& position) override {
-      if (rank == 2 && position == trainer::Position{1, 1})
-        replica_here->parameters().as<float>()[7] += 1e-3F;
+      if (rank == 2 && position == trainer::Position{1, 1}) change_a_weight(*replica_here);
     }
   } flipping;
-  KnownReplicas engine;
+  WatchedEngine engine([](trainer::Replica& replica) { replica_here = &replica; });
   const File file;
   TrainingSettings settings = small_settings(StrategyKind::distributed);
   settings.checkpoint = file.path();
