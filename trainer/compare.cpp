@@ -101,7 +101,7 @@ std::string comparison_table(const Comparison& comparison) {
   std::string text = fmt::format(
       "# measured: medians of {} rounds; speedup: median of same-round ratios (least to most); "
       "ms of a step, mean of the ranks;\n"
-      "# rank 0: its working time and peak memory beside the others' mean\n"
+      "# rank 0: its processor time and peak memory beside the others' mean\n"
       "{:<14} {:<20} {:>5} {:>10} {:>21} {:>6} {:>6} {:>8} {:>9} {:>8} {:>7} {:>7}  {:>6} {:>7}\n",
       comparison.rounds[0].size(), "strategy", "algorithm", "ranks", "samples/s", "speedup",
       "cores", "data", "forward", "backward", "exposed", "hidden", "update", "rank 0", "memory");

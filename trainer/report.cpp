@@ -52,7 +52,9 @@ Json json_of(const StepTimes& times) {
 Json json_of(const EpochReport& report) {
   Json ranks = Json::array();
   for (const auto& rank : report.ranks)
-    ranks.push_back({{"seconds", json_of(rank.times)}, {"peak_bytes", rank.peak_bytes}});
+    ranks.push_back({{"seconds", json_of(rank.times)},
+                     {"processor_seconds", rank.processor_seconds},
+                     {"peak_bytes", rank.peak_bytes}});
   Json epoch{{"epoch", report.epoch},
              {"steps", report.steps},
              {"samples", report.samples},
@@ -153,30 +155,33 @@ std::string summary(const std::vector<EpochReport>& reports, std::uint64_t seed)
 FirstRankLoad first_rank_load(const EpochReport& report) {
   double work = 0, memory = 0;
   for (std::size_t rank = 1; rank < report.ranks.size(); ++rank) {
-    work += worked(report.ranks[rank].times);
+    work += report.ranks[rank].processor_seconds;
     memory += static_cast<double>(report.ranks[rank].peak_bytes);
   }
   if (work <= 0 || memory <= 0) return {};
   const auto others = static_cast<double>(report.ranks.size() - 1);
   const auto& first = report.ranks.front();
-  return {worked(first.times) * others / work,
+  return {first.processor_seconds * others / work,
           static_cast<double>(first.peak_bytes) * others / memory};
 }
 
 std::string rank_table(const EpochReport& report) {
   if (report.ranks.size() < 2) return "";
   std::string text = fmt::format(
-      "# the ranks in epoch {} (measured): working, and waiting in or for a collective\n"
-      "  rank  work s  wait s  peak memory\n",
+      "# the ranks in epoch {} (measured): working, in a collective or waiting for one, "
+      "and the processor time of both\n"
+      "  rank  work s  wait s  processor s  peak memory\n",
       report.epoch);
   for (std::size_t rank = 0; rank < report.ranks.size(); ++rank) {
     const auto& its = report.ranks[rank];
-    text += fmt::format("{:6d} {:7.2f} {:7.2f}  {:>11}\n", rank, worked(its.times),
-                        its.times[Part::exposed], format_bytes(its.peak_bytes));
+    text +=
+        fmt::format("{:6d} {:7.2f} {:7.2f} {:12.2f}  {:>11}\n", rank, worked(its.times),
+                    its.times[Part::exposed], its.processor_seconds, format_bytes(its.peak_bytes));
   }
   const auto load = first_rank_load(report);
   return text + fmt::format(
-                    "# rank 0 works {:.2f} x as long as the others' mean, with {:.2f} x the "
+                    "# rank 0 works {:.2f} x as much as the others' mean (processor time), with "
+                    "{:.2f} x the "
                     "memory\n",
                     load.work, load.memory);
 }

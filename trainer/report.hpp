@@ -23,7 +23,7 @@ namespace ringside::trainer {
 
 /// How many times as much rank 0 has as the mean of the others; 1 for one rank.
 struct FirstRankLoad {
-  double work = 1;    ///< time, waiting in or for collectives not included
+  double work = 1;    ///< processor time of the rank's thread: neighbours hardly move it
   double memory = 1;  ///< at the peak
 };
 [[nodiscard]] FirstRankLoad first_rank_load(const EpochReport& report);

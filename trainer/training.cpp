@@ -23,9 +23,10 @@ namespace {
 
 constexpr std::size_t evaluation_batch = 256;
 
-double processor_seconds() {
+/// CLOCK_PROCESS_CPUTIME_ID: of all threads; CLOCK_THREAD_CPUTIME_ID: of this one.
+double processor_seconds(clockid_t clock) {
   timespec time{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  ::clock_gettime(clock, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
@@ -158,14 +159,16 @@ class Trainee {
       if (position_.step == order.steps()) position_ = {position_.epoch + 1, 0};
     }
     report.seconds = watch_.elapsed().count();
-    report.processor_seconds = processor_seconds() - processor_;
+    report.processor_seconds = processor_seconds(CLOCK_PROCESS_CPUTIME_ID) - processor_;
+    own_processor_ = processor_seconds(CLOCK_THREAD_CPUTIME_ID) - own_processor_;
     finish_epoch(report, sum);
   }
 
   void begin_timing() {
     times_ = {};
     (void)watch_.restart();
-    processor_ = processor_seconds();
+    processor_ = processor_seconds(CLOCK_PROCESS_CPUTIME_ID);
+    own_processor_ = processor_seconds(CLOCK_THREAD_CPUTIME_ID);
   }
 
   Loss run_step(std::span<const std::uint32_t> samples, Prefetcher& batches, EpochReport& report) {
@@ -229,12 +232,13 @@ class Trainee {
   /// Every rank's times; and in `report` the loss of all and the time of the slowest.
   std::vector<RankReport> gather_reports(EpochReport& report, const Loss& sum) {
     constexpr std::size_t parts = part_names.size();
-    std::array<double, parts + 4> own{};
+    std::array<double, parts + 5> own{};
     std::copy_n(times_.seconds().begin(), parts, own.begin());
     own[parts] = static_cast<double>(replica_->peak_bytes() + batch_bytes_);
     own[parts + 1] = sum.sum;
     own[parts + 2] = static_cast<double>(sum.correct);
     own[parts + 3] = report.seconds;
+    own[parts + 4] = own_processor_;
     std::vector<double> all(own.size() * static_cast<std::size_t>(comm_.size()));
     comm_.all_gather(own, all);
     std::vector<RankReport> ranks(static_cast<std::size_t>(comm_.size()));
@@ -246,6 +250,7 @@ class Trainee {
       loss += its[parts + 1];
       correct += its[parts + 2];
       report.seconds = std::max(report.seconds, its[parts + 3]);
+      ranks[rank].processor_seconds = its[parts + 4];
     }
     report.training = {loss / static_cast<double>(report.samples),
                        static_cast<std::int64_t>(correct), report.samples};
@@ -305,7 +310,7 @@ class Trainee {
   Communicator& comm_;
   StepTimes times_;
   Stopwatch watch_;
-  double processor_ = 0;
+  double processor_ = 0, own_processor_ = 0;  ///< since begin_timing
   std::unique_ptr<Replica> replica_;
   std::unique_ptr<Strategy> strategy_;
   Position position_;

@@ -47,6 +47,8 @@ struct TrainingSettings {
 /// One rank within an epoch.
 struct RankReport {
   StepTimes times;
+  /// Of the rank's own thread, which computes and makes the calls that it waits for.
+  double processor_seconds = 0;
   std::uint64_t peak_bytes = 0;  ///< of its replica and batches, since the beginning
 };
 

@@ -107,7 +107,7 @@ TEST(BenchCommand, EveryBadCommandLineIsOneLineAndExitCode2) {
       {{"-n"}, "--iterations needs a value: N"},
       {{"--begin", "8", "-b", "16"}, "--begin is there more than once"},
       {{"--pin", "perhaps"}, "--pin"},
-      {{"--backend", "rocm"}, "host, cuda or nccl"},
+      {{"--backend", "rocm"}, "host, cuda, nccl, mpi or openmpi"},
       {{"--compare", "opemmpi"}, "openmpi"},
       {{"--format", "xml"}, "--format"},
       {{"--format", "csv", "--summary"}, "csv"},

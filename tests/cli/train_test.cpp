@@ -96,6 +96,13 @@ TEST_F(TrainFile, HoldsAnAlgorithmOfOnesOwn) {
   EXPECT_EQ(result.exit_code, 0) << result.error;
 }
 
+TEST(Train, TakesAnAlgorithmOfASharedObjectByName) {
+  const auto result = train({"--ranks", "3", "--plugin", RINGSIDE_PLUGIN_FOLDER "/plugin_star.so",
+                             "--algorithm", "star:centre=1"});
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  expect_part(result.output, "distributed on 3 ranks; all_reduce by star:centre=1");
+}
+
 TEST_F(TrainFile, HoldsACheckpointFromWhichAnotherStrategyGoesOn) {
   EXPECT_EQ(train({"--checkpoint", path(), "--steps", "3"}).exit_code, 0);
   const auto result = train({"--resume", path(), "--strategy", "from_scratch", "--ranks", "3"});
@@ -133,7 +140,7 @@ TEST(Train, ComparesStrategiesAndAlgorithms) {
 TEST(Train, RefusesWhatItCannotDoInOneLine) {
   expect_part(refusal_of({"--algorithm", "rng"}), "rng");
   expect_part(refusal_of({"--strategy", "distribute"}), "did you mean \"distributed\"?");
-  expect_part(refusal_of({"--backend", "tpu"}), "expected host, cuda or nccl");
+  expect_part(refusal_of({"--backend", "tpu"}), "expected host, cuda, nccl or mpi");
   expect_part(refusal_of({"--devices", "0"}), "needs --backend");
   expect_part(refusal_of({"--strategy", "single", "--ranks", "2"}), "single is for one rank");
   expect_part(refusal_of({"--data", "."}), "exclude each other");

@@ -228,7 +228,9 @@ void check_host(const Plan& lowered, const std::vector<bool>& near) {
     EXPECT_TRUE(std::equal(waits.begin(), waits.end(), expected.begin(), expected.end()));
   }
   for (std::size_t rank = 0; rank < near.size(); ++rank)
-    if (near[rank]) EXPECT_EQ(of_all.leave_waits[rank], of_part.leave_waits[rank]);
+    if (near[rank]) {
+      EXPECT_EQ(of_all.leave_waits[rank], of_part.leave_waits[rank]);
+    }
 }
 
 TEST(Lower, every_algorithm_survives_hosts_that_only_exchange_messages) {

@@ -155,6 +155,7 @@ void Exchange::forget_sent_notices() {
 
 void Exchange::send_to_all(const Notice& notice) {
   if (board_.one_host()) return;
+  const std::lock_guard lock(mutex_);
   for (const auto& ranks : board_.far_hosts())
     for (const int rank : ranks) send_notice(notice, rank);
   const Stopwatch since;
@@ -180,12 +181,14 @@ void Exchange::send_gone(std::uint64_t last_call) {
 }
 
 void Exchange::ask(int rank) {
+  const std::lock_guard lock(mutex_);
   answered_[static_cast<std::size_t>(rank)] = false;
   send_notice({.kind = Kind::question, .from = board_.rank()}, rank);
 }
 
 void Exchange::read_notices() {
   if (board_.one_host()) return;
+  const std::lock_guard lock(mutex_);
   forget_sent_notices();
   for (;;) {
     const Incoming incoming = transport_.incoming(tags_.notices());

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -96,6 +97,7 @@ class Exchange {
   std::vector<FarHost> hosts_;  // of a leader
   std::uint64_t sent_ = 0;      // the call whose entries were sent last
   Sent bundle_;
+  std::mutex mutex_;  // of what follows: any thread may abort
   std::list<Sent> notices_;
   std::vector<std::uint64_t> last_calls_;  // by rank; greatest: not known
   std::vector<bool> answered_;

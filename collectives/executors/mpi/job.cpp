@@ -26,6 +26,11 @@ Job::Job(std::shared_ptr<Team> team)
       with_a_core_each_(host::WaitPolicy::for_threads(1)),
       crowded_(host::WaitPolicy::for_threads(std::numeric_limits<int>::max())),
       threads_(ranks_here(*team_)) {
+  // Of the order of a slice's way over a slow network: while messages move, nobody sleeps.
+  constexpr Seconds patience{10e-3};
+  if (team_->hosts() > 1)
+    for (auto* policy : {&with_a_core_each_, &crowded_})
+      policy->sleep_after = std::max(policy->sleep_after, patience);
   // Whether a call's entries hold messages must be the same for all ranks.
   std::vector<std::size_t> all(static_cast<std::size_t>(team_->size()));
   team_->transport().all_gather(&most_inline_, all.data(), sizeof(std::size_t));

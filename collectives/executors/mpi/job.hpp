@@ -31,7 +31,9 @@ class Job {
   [[nodiscard]] int next_context() const { return next_context_.load(); }
   void use_contexts_below(int context) { next_context_.store(context); }
 
-  /// How long to poll before yielding: long as long as every thread can have a core.
+  /// How long to poll before yielding: long as long as every thread can have a core. Messages
+  /// between hosts move on when they are looked at, so who may wait for one yields for longer
+  /// before it sleeps.
   [[nodiscard]] host::WaitPolicy policy() const;
   void count_threads(int more) { threads_.fetch_add(more, std::memory_order_relaxed); }
 

@@ -48,8 +48,8 @@ TEST(MendPrices, WhatMakesTheMachineAsItIsIsTakenAwayByTheCure) {
   ASSERT_TRUE(prices.each.at(0));
   EXPECT_GT(prices.each[0]->as_is, prices.each[0]->mended);
   const auto as_found = machine_as_found(topology, found);
-  EXPECT_FALSE(as_found.settings.peer_access);
-  EXPECT_TRUE(machine_mended(topology, found).settings.peer_access);
+  EXPECT_EQ(as_found.settings.peer_access, false);
+  EXPECT_EQ(machine_mended(topology, found).settings.peer_access, std::nullopt);
 }
 
 TEST(MendPrices, ACallOnSomeGpusIsPricedOnThese) {
