@@ -117,7 +117,10 @@ std::optional<Fewer> other_end(const NvlinkStatus& status) {
   const auto is_up = [](const NvlinkStatus::Gpu& gpu) { return !gpu.active.empty(); };
   const auto up = static_cast<std::size_t>(std::ranges::count_if(status.gpus, is_up));
   const auto without = std::ranges::find_if_not(status.gpus, is_up);
-  if (up % 2 == 0 || up + 1 != status.gpus.size()) return std::nullopt;
+  // Where the list begins or ends within a GPU it tells nothing.
+  const bool is_whole = status.gpus.front().number == 0 && without != status.gpus.end() &&
+                        (without->all_inactive || without->inactive > 0);
+  if (up % 2 == 0 || up + 1 != status.gpus.size() || !is_whole) return std::nullopt;
   return Fewer{
       .who = fmt::format("GPU{}", without->number),
       .links = 0,
@@ -135,6 +138,8 @@ std::optional<Fewer> in_status(const NvlinkStatus& status, int expected) {
     if (gpu.active.empty() || gpu.model != status.gpus.front().model) continue;
     const auto up = static_cast<int>(gpu.active.size());
     const int wanted = std::max(expected, static_cast<int>(most));
+    const bool may_be_cut = &gpu == &status.gpus.back() && up + gpu.inactive < wanted;
+    if (may_be_cut) continue;
     if (up < wanted)
       return Fewer{.who = fmt::format("GPU{}", gpu.number),
                    .links = up,
