@@ -25,8 +25,8 @@ class NvlinkGraph {
   }
   /// The most links that every hop of some ring over these GPUs has; 0: each ring leaves NVLink.
   [[nodiscard]] int best_ring(std::span<const int> gpus) const;
-  /// Of so many GPUs those with the best ring, the first such set.
-  [[nodiscard]] std::vector<int> best_set(int gpus) const;
+  /// So many GPUs, those with the best ring; the first such set.
+  [[nodiscard]] std::vector<int> best_set(int wanted) const;
   /// GPUs that NVLink joins, directly or over others.
   [[nodiscard]] std::vector<std::vector<int>> groups() const;
 
