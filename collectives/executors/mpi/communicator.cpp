@@ -77,6 +77,7 @@ void MpiCommunicator::end(const Error& cause) {
 }
 
 void MpiCommunicator::run(const Call& call) {
+  if (!board_->one_host()) watch_.look();  // what happened while this rank was elsewhere
   throw_if_failed(*board_);
   if (call.options->stream) refuse_stream();
   const bool shared = in_shared_memory(call);
