@@ -194,6 +194,8 @@ std::string_view to_string(OptionSource source) {
   return "?";
 }
 
+bool environment_has(const char* variable) { return std::getenv(variable) != nullptr; }
+
 template <class T>
 T detail::read_option(std::size_t index) {
   const auto& row = option_table[index];

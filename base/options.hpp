@@ -110,12 +110,40 @@ inline constexpr auto option_table = std::to_array<OptionDefinition>({
      1e9},
     {"nccl_library", OptionType::text, "libnccl.so.2",
      "NVIDIA's library, opened when it is asked for: a path, or a name that the loader looks up"},
+    {"mpi_module", OptionType::text, "",
+     "shared object by which ranks are MPI processes; empty: that of the MPI whose mpirun started "
+     "the process, beside the program or in the library folder"},
+    {"mpi_hosts", OptionType::text, "",
+     "ranks of each host as if they were on several, such as 2,2,1 or 2 (on each): for tests; "
+     "empty: as they are"},
+    {"mpi_copies", OptionType::choice, "auto",
+     "how processes of a host reach each other's private buffers; single: by copies from process "
+     "to process, staged: through shared memory; auto: by the size, where both can be",
+     "auto|single|staged"},
+    {"mpi_inline",
+     OptionType::size,
+     "8K",
+     "the same as inline for ranks that are processes",
+     {},
+     0,
+     65520},
+    {"mpi_memory",
+     OptionType::size,
+     "64G",
+     "addresses that a process reserves for memory shared with those of its host; what is not used "
+     "takes none",
+     {},
+     16777216,
+     1e15},
     {"torch_engine", OptionType::text, "",
      "shared object by which ringside train computes with libtorch; empty: libringside_torch.so "
      "beside the program or in the library folder"},
     {"progress", OptionType::choice, "auto",
      "progress line of long work on standard error; auto: on a terminal only", "auto|always|never"},
 });
+
+/// Whether the environment has a variable of another program's (a launcher's), whatever its value.
+[[nodiscard]] bool environment_has(const char* variable);
 
 /// Where a value came from.
 enum class OptionSource { default_value, environment, program };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "ringside/bench/volume.hpp"
 #include "ringside/collectives/algorithm.hpp"
@@ -115,7 +116,7 @@ std::string AlgorithmSubject::choice(const Cell& cell) {
   stage_.team().each([&](Communicator& communicator) {
     auto choice =
         communicator.algorithm_for(cell.collective, bytes, request.in_place, call_options());
-    if (communicator.rank() == 0) chosen = std::move(choice);
+    if (communicator.rank() == stage_.team().first_rank_here()) chosen = std::move(choice);
   });
   return chosen;
 }
@@ -207,7 +208,7 @@ CheckOutcome AlgorithmSubject::compare_with_reference(const Cell& cell, const Pl
     };
     stage_.run(rank, checked, options);
   });
-  return outcome_of(wrong);
+  return outcome_of(stage_, std::move(wrong));
 }
 
 }  // namespace ringside::bench

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "ringside/bench/operation.hpp"
@@ -36,7 +37,8 @@ Stage::CheckedCall checked_call(Communicator& communicator, const Cell& cell,
   return checked;
 }
 
-CheckOutcome outcome_of(const std::vector<std::uint64_t>& wrong) {
+CheckOutcome outcome_of(Stage& stage, std::vector<std::uint64_t> wrong) {
+  stage.gather(wrong);
   CheckOutcome outcome;
   for (const auto found : wrong) {
     outcome.wrong += found;
@@ -67,7 +69,7 @@ CheckOutcome check_exact(Stage& stage, const Cell& cell, const CallOptions& opti
     };
     stage.run(rank, checked, options);
   });
-  CheckOutcome outcome = outcome_of(wrong);
+  CheckOutcome outcome = outcome_of(stage, std::move(wrong));
   outcome.exact_bytes = message_blocks(request) * count * element;
   return outcome;
 }
@@ -75,6 +77,7 @@ CheckOutcome check_exact(Stage& stage, const Cell& cell, const CallOptions& opti
 CheckOutcome check_barrier(Stage& stage, const CallOptions& options, const Call& call) {
   constexpr int repetitions = 20;
   const int ranks = stage.team().size();
+  if (stage.team().ranks_here() != ranks) return {};  // processes have no such counter
   std::atomic<int> arrived{0};
   std::vector<std::uint64_t> wrong(static_cast<std::size_t>(ranks));
   stage.team().each([&](Communicator& communicator) {
@@ -94,7 +97,7 @@ CheckOutcome check_barrier(Stage& stage, const CallOptions& options, const Call&
       stage.run(rank, checked, options);
     }
   });
-  return outcome_of(wrong);
+  return outcome_of(stage, std::move(wrong));
 }
 
 }  // namespace ringside::bench

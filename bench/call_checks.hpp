@@ -29,8 +29,8 @@ void submit_call(Communicator& communicator, const Arguments& arguments,
 [[nodiscard]] CheckOutcome check_barrier(Stage& stage, const CallOptions& options,
                                          const Call& call);
 
-/// Wrong elements by rank.
-[[nodiscard]] CheckOutcome outcome_of(const std::vector<std::uint64_t>& wrong);
+/// Of wrong elements by rank, told by the ranks of this process.
+[[nodiscard]] CheckOutcome outcome_of(Stage& stage, std::vector<std::uint64_t> wrong);
 
 /// What an output holds before a checked call: an element that the call forgets stays wrong.
 inline constexpr int poison = 0xa5;

@@ -14,14 +14,29 @@
 namespace ringside::bench {
 
 /// What runs the collectives.
-enum class BackendKind : int { host, cuda, nccl };
+enum class BackendKind : int {
+  host,
+  cuda,
+  nccl,
+  mpi,     ///< ours on the processes that mpirun started
+  openmpi  ///< the MPI's own, whichever it is, on the same
+};
 
 inline constexpr std::array backend_kinds = {BackendKind::host, BackendKind::cuda,
-                                             BackendKind::nccl};
+                                             BackendKind::nccl, BackendKind::mpi,
+                                             BackendKind::openmpi};
 
-/// "host", "cuda", "nccl".
+/// "host", "cuda", "nccl", "mpi", "openmpi".
 [[nodiscard]] constexpr std::string_view to_string(BackendKind backend) {
-  return backend == BackendKind::host ? "host" : backend == BackendKind::cuda ? "cuda" : "nccl";
+  constexpr std::array<std::string_view, backend_kinds.size()> names = {"host", "cuda", "nccl",
+                                                                        "mpi", "openmpi"};
+  return names[static_cast<std::size_t>(backend)];
+}
+[[nodiscard]] constexpr bool runs_on_gpus(BackendKind backend) {
+  return backend == BackendKind::cuda || backend == BackendKind::nccl;
+}
+[[nodiscard]] constexpr bool runs_on_processes(BackendKind backend) {
+  return backend == BackendKind::mpi || backend == BackendKind::openmpi;
 }
 [[nodiscard]] std::optional<BackendKind> parse_backend(std::string_view word);
 

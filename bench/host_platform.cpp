@@ -11,6 +11,7 @@
 #include "ringside/bench/host_stage.hpp"
 #include "ringside/bench/machine.hpp"
 #include "ringside/bench/message_subject.hpp"
+#include "ringside/bench/native_mpi_subject.hpp"
 #include "ringside/bench/platform.hpp"
 
 namespace ringside::bench {
@@ -31,7 +32,13 @@ class HostGroup final : public PlatformGroup {
             {name, stage_.team().size(), "sendrecv is measured of ours only", operation_});
       return subjects;
     }
-    subjects = make_algorithms(request_, stage_, skipped);
+    if (request_.backend != BackendKind::openmpi)
+      subjects = make_algorithms(request_, stage_, skipped);
+    if (runs_on_processes(request_.backend)) {
+      if (request_.backend == BackendKind::openmpi || !request_.compare.empty())
+        subjects.push_back(std::make_unique<NativeMpiSubject>(stage_));
+      return subjects;
+    }
     for (auto& competitor : make_competitors(request_, stage_, skipped))
       subjects.push_back(std::move(competitor));
     return subjects;
@@ -50,7 +57,12 @@ class HostGroup final : public PlatformGroup {
 class HostPlatform final : public Platform {
  public:
   explicit HostPlatform(const BenchRequest& request) : request_(request) {
-    check_competitors(request);
+    if (!runs_on_processes(request.backend)) check_competitors(request);
+  }
+
+  /// The probe's threads of every process would be in each other's way.
+  [[nodiscard]] bool depends_on_cores() const override {
+    return !runs_on_processes(request_.backend);
   }
 
   /// Refuses what would end in the kernel killing somebody. Open MPI's processes have buffers of
@@ -88,8 +100,7 @@ std::unique_ptr<Platform> make_host_platform(const BenchRequest& request) {
 }
 
 std::unique_ptr<Platform> make_platform(const BenchRequest& request) {
-  return request.backend == BackendKind::host ? make_host_platform(request)
-                                              : make_gpu_platform(request);
+  return runs_on_gpus(request.backend) ? make_gpu_platform(request) : make_host_platform(request);
 }
 
 }  // namespace ringside::bench

@@ -37,7 +37,10 @@ std::size_t cold_pool(int ranks, int cores, std::uint64_t last_cache) {
 }
 
 HostStage::HostStage(const Request& what, std::size_t bytes, const BenchRequest& request)
-    : Stage(std::make_shared<Team>(what.ranks, request.pin), what, request.timeout),
+    : Stage(std::make_shared<Team>(
+                runs_on_processes(request.backend) ? World::mpi() : World::threads(what.ranks),
+                request.pin),
+            what, request.timeout),
       pool_(pool_of(request, what.ranks)) {
   const auto n = static_cast<std::size_t>(what.ranks);
   inputs_.resize(n);
@@ -50,7 +53,10 @@ HostStage::HostStage(const Request& what, std::size_t bytes, const BenchRequest&
         rank_bytes(what, rank, bytes, request, pool_of(request, what.ranks));
     for (const auto& [buffer, size] :
          {std::pair{&inputs_[i], input}, std::pair{&outputs_[i], output}}) {
-      *buffer = PageBuffer(size);
+      if (request.shared_memory && size > 0)
+        buffer->shared = communicator.shared_memory(size);
+      else
+        buffer->own = PageBuffer(size);
       std::memset(buffer->data(), 0, buffer->size());
     }
   });
@@ -71,7 +77,7 @@ Stage::Memory HostStage::memory(int rank, Placement placement, const CallShape& 
                                 std::size_t element_bytes, std::uint64_t turn) {
   const auto i = static_cast<std::size_t>(rank);
   const bool in_place = placement == Placement::in_place;
-  const auto place = [&](const PageBuffer& buffer, std::size_t length) {
+  const auto place = [&](const Room& buffer, std::size_t length) {
     if (pool_ == 0) return buffer.data();
     const std::size_t step = cold_step(length * element_bytes);
     return buffer.data() + turn % (pool_ / step + 1) * step;

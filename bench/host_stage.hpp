@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-/// A stage of the host: ranks are threads, their memory is this process's.
+/// A stage of the host: ranks are threads, their memory is this process's. Or ranks are processes,
+/// and the memory is that of this process's rank.
 #pragma once
 
 #include <vector>
 
 #include "ringside/bench/buffers.hpp"
 #include "ringside/bench/stage.hpp"
+#include "ringside/collectives/shared_memory.hpp"
 
 namespace ringside::bench {
 
@@ -43,7 +45,18 @@ class HostStage final : public Stage {
   };
 
   std::size_t pool_;  // bytes that cold buffers move through; 0: they stay
-  std::vector<PageBuffer> inputs_, outputs_;
+  /// Where a buffer lies, and what keeps it.
+  struct Room {
+    PageBuffer own;
+    SharedMemory shared;
+    [[nodiscard]] std::byte* data() const {
+      return shared.bytes().empty() ? own.data() : shared.bytes().data();
+    }
+    [[nodiscard]] std::size_t size() const {
+      return shared.bytes().empty() ? own.size() : shared.bytes().size();
+    }
+  };
+  std::vector<Room> inputs_, outputs_;
   std::vector<Turns> turns_;
   std::optional<ElementType> pool_type_;  // that the whole pool was filled with
 };

@@ -2,6 +2,7 @@
 #include "ringside/bench/message_subject.hpp"
 
 #include <cstring>
+#include <utility>
 
 #include "ringside/bench/timed_call.hpp"
 #include "ringside/collectives/group.hpp"
@@ -71,12 +72,8 @@ std::optional<CheckOutcome> MessageSubject::check(const Cell& cell) {
         wrong_in_block(cell.type, seed, (rank + ranks - 1) % ranks, output, count) +
         wrong_in_block(cell.type, seed, rank, input, count);
   });
-  CheckOutcome outcome;
+  CheckOutcome outcome = outcome_of(stage_, std::move(wrong));
   outcome.exact_bytes = count * element;
-  for (const auto found : wrong) {
-    outcome.wrong += found;
-    outcome.failed_ranks += found > 0 ? 1 : 0;
-  }
   return outcome;
 }
 

@@ -17,8 +17,7 @@ namespace {
 /// have no plan to bypass.)
 std::uint64_t longest_input(Operation collective, int ranks, ElementType type,
                             const BenchRequest& request) {
-  if (is_barrier(collective) || collective.is_sendrecv())
-    return std::numeric_limits<std::uint64_t>::max();
+  if (!has_algorithms(collective)) return std::numeric_limits<std::uint64_t>::max();
   const auto volume = volume_of(collective, ranks, type, request.sizes.begin, request.exact_counts);
   const bool one_block = collective == Collective::all_gather || collective == Collective::gather;
   return one_block ? volume.count * size_of(type) : volume.bytes;

@@ -74,15 +74,17 @@ struct BenchRequest {
   bool pin = true;
   std::optional<Seconds> timeout = std::nullopt;  ///< of one wait; else the option `timeout`
 
+  /// Buffers are memory that the ranks' processes share (Communicator::shared_memory).
+  bool shared_memory = false;
+
   std::vector<std::string> compare = {};  ///< competitors (competitors.hpp), in the same rounds
   bool compare_what_is_here = false;      ///< one that is not installed is left out, no error
   std::string peer_folder = {};  ///< of the peers' programs; empty: look for it beside this program
 
   /// Subjects that take turns on every collective; 0: as many as there are algorithms.
   [[nodiscard]] std::size_t series_at_once() const {
-    if (backend == BackendKind::nccl) return 1;
-    const std::size_t ways =
-        backend == BackendKind::host ? 1 : gpus.issue.size() * gpus.copies.size();
+    if (backend == BackendKind::nccl || backend == BackendKind::openmpi) return 1;
+    const std::size_t ways = runs_on_gpus(backend) ? gpus.issue.size() * gpus.copies.size() : 1;
     return algorithms.empty() ? 0 : algorithms.size() * ways + compare.size();
   }
 };

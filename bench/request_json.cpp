@@ -78,9 +78,10 @@ std::vector<std::string> read_words(const JsonValue& list,
 }
 
 /// Runs of the host say nothing of all this.
-void read_gpu_request(const JsonValue& backend, const JsonValue& value, BenchRequest& request) {
-  request.backend = backend_kinds.at(backend.choice({"host", "cuda", "nccl"}));
-  if (request.backend == BackendKind::host) return;
+void read_backend(const JsonValue& backend, const JsonValue& value, BenchRequest& request) {
+  request.backend = backend_kinds.at(backend.choice({"host", "cuda", "nccl", "mpi", "openmpi"}));
+  if (runs_on_processes(request.backend)) request.shared_memory = value["shared_memory"].boolean();
+  if (!runs_on_gpus(request.backend)) return;
   (void)value["devices"].size(1, most_items);
   for (const auto& item : value["devices"].items())
     request.gpus.devices.push_back(static_cast<int>(item.integer(0, most_ranks - 1)));
@@ -117,6 +118,8 @@ Json request_to_json(const BenchRequest& request) {
                {"cold_bytes", request.cold_bytes ? Json(*request.cold_bytes) : Json(nullptr)}};
   if (request.backend == BackendKind::host) return json;
   json["backend"] = to_string(request.backend);
+  if (runs_on_processes(request.backend)) json["shared_memory"] = request.shared_memory;
+  if (!runs_on_gpus(request.backend)) return json;
   json["devices"] = request.gpus.devices;
   json["issue"] = request.gpus.issue;
   json["copies"] = request.gpus.copies;
@@ -124,11 +127,12 @@ Json request_to_json(const BenchRequest& request) {
 }
 
 BenchRequest request_from_json(const JsonValue& value) {
-  value.only({"collectives", "algorithms", "ranks",        "root",       "begin",   "end",
-              "factor",      "step",       "exact_counts", "types",      "ops",     "out_of_place",
-              "in_place",    "iterations", "time_s",       "warmup",     "rounds",  "spread",
-              "check",       "pin",        "buffers",      "cold_bytes", "compare", "watch",
-              "backend",     "devices",    "issue",        "copies"});
+  value.only({"collectives", "algorithms",   "ranks",    "root",         "begin",
+              "end",         "factor",       "step",     "exact_counts", "types",
+              "ops",         "out_of_place", "in_place", "iterations",   "time_s",
+              "warmup",      "rounds",       "spread",   "check",        "pin",
+              "buffers",     "cold_bytes",   "compare",  "watch",        "backend",
+              "devices",     "issue",        "copies",   "shared_memory"});
   BenchRequest request;
   request.collectives = read_names<Operation>(value["collectives"], parse_operation);
   request.algorithms = read_specs(value["algorithms"]);
@@ -163,7 +167,7 @@ BenchRequest request_from_json(const JsonValue& value) {
   request.watch = value["watch"].boolean();
   request.buffers = all_buffers.at(value["buffers"].choice({"warm", "cold", "rewritten"}));
   if (!value["cold_bytes"].is_null()) request.cold_bytes = size_of_value(value["cold_bytes"]);
-  if (const auto backend = value.find("backend")) read_gpu_request(*backend, value, request);
+  if (const auto backend = value.find("backend")) read_backend(*backend, value, request);
   return request;
 }
 

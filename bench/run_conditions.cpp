@@ -21,7 +21,7 @@ std::string buffers_of(const BenchRequest& request) {
 /// With what its calls depend on.
 std::string backend_of(const BenchRequest& request) {
   std::string text(to_string(request.backend));
-  if (request.backend == BackendKind::host) return text;
+  if (!runs_on_gpus(request.backend)) return text;
   return text + fmt::format(" on GPUs {}, {} with copies={}", fmt::join(request.gpus.devices, ","),
                             fmt::join(request.gpus.issue, "+"),
                             fmt::join(request.gpus.copies, "+"));

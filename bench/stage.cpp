@@ -64,6 +64,27 @@ Request Stage::request(Placement placement) const {
   return request;
 }
 
+void Stage::gather(std::vector<std::vector<double>>& by_rank) {
+  if (team_->ranks_here() == team_->size()) return;
+  const std::vector<double> mine = by_rank[static_cast<std::size_t>(team_->first_rank_here())];
+  std::vector<double> all(mine.size() * by_rank.size());
+  team_->each([&](Communicator& communicator) {
+    communicator.all_gather(std::span(mine), std::span(all));
+  });
+  for (std::size_t rank = 0; rank < by_rank.size(); ++rank) {
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(rank * mine.size());
+    by_rank[rank].assign(begin, begin + static_cast<std::ptrdiff_t>(mine.size()));
+  }
+}
+
+void Stage::gather(std::vector<std::uint64_t>& by_rank) {
+  if (team_->ranks_here() == team_->size()) return;
+  const std::uint64_t mine = by_rank[static_cast<std::size_t>(team_->first_rank_here())];
+  team_->each([&](Communicator& communicator) {
+    communicator.all_gather(std::span(&mine, 1), std::span(by_rank));
+  });
+}
+
 const CheckedData& Stage::checked_data(ElementType type, ReduceOp op) {
   odd_check_ = !odd_check_;
   const std::uint64_t seed = odd_check_ ? 1 : 2;

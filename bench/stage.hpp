@@ -80,6 +80,11 @@ class Stage {
   /// the stage adds to them.
   virtual void run(int rank, const CheckedCall& call, const CallOptions& options) = 0;
 
+  /// Of values by rank, of which this process has those of its ranks, makes all. Where all ranks
+  /// are of this process: nothing to do. Called on no rank's thread.
+  void gather(std::vector<std::vector<double>>& by_rank);  ///< as many of each
+  void gather(std::vector<std::uint64_t>& by_rank);
+
   /// Contributions, other ones at every second call, so that what a call left behind cannot pass
   /// for the result of the next.
   [[nodiscard]] const CheckedData& checked_data(ElementType type, ReduceOp op);

@@ -8,7 +8,10 @@
 namespace ringside::bench {
 
 Team::Team(World of_ranks, bool pinned)
-    : ranks_(of_ranks.size()), cores_(pinned ? allowed_cpus() : std::vector<int>()) {
+    : ranks_(of_ranks.size()),
+      ranks_here_(of_ranks.ranks_here()),
+      first_rank_here_(of_ranks.first_rank_here()),
+      cores_(pinned ? allowed_cpus() : std::vector<int>()) {
   host_ = std::thread([this, world = std::move(of_ranks)]() mutable {
     try {
       world.run([this](Communicator& communicator) { stand_by(communicator); });
@@ -37,7 +40,7 @@ void Team::each(const Job& job) {
   if (error_) std::rethrow_exception(error_);
   job_ = &job;
   ++number_;
-  at_work_ = ranks_;
+  at_work_ = ranks_here_;
   begins_.notify_all();
   ends_.wait(lock, [this] { return at_work_ == 0; });
   if (error_) std::rethrow_exception(error_);

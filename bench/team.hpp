@@ -28,16 +28,19 @@ class Team {
   Team& operator=(const Team&) = delete;
 
   [[nodiscard]] int size() const { return ranks_; }
+  /// Of these, how many are of this process, and the first of them.
+  [[nodiscard]] int ranks_here() const { return ranks_here_; }
+  [[nodiscard]] int first_rank_here() const { return first_rank_here_; }
 
-  /// Runs the job once per rank, all at the same time, and returns when all are through. The first
-  /// exception of a rank aborts the communicator, so that nobody waits for that rank, and is
-  /// rethrown; the team is of no use from then on.
+  /// Runs the job once per rank of this process, all at the same time, and returns when all are
+  /// through. The first exception of a rank aborts the communicator, so that nobody waits for that
+  /// rank, and is rethrown; the team is of no use from then on.
   void each(const Job& job);
 
  private:
   void stand_by(Communicator& communicator);
 
-  int ranks_;
+  int ranks_, ranks_here_, first_rank_here_;
   std::vector<int> cores_;  // empty: not pinned
   std::mutex mutex_;
   std::condition_variable begins_;

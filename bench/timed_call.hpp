@@ -83,9 +83,12 @@ class TimedCall {
 /// means nothing. A call of a collective ends when all ranks have begun it, so nobody is more than
 /// one ahead; messages round a ring let a rank be one ahead of each neighbour.
 template <class Submit>
-[[nodiscard]] BlockTimes time_on(HostStage& stage, const Cell& cell, const Block& block,
+[[nodiscard]] BlockTimes time_on(HostStage& stage, const Cell& cell, const Block& asked,
                                  const CallOptions& options, const Submit& submit) {
   const int ranks = stage.team().size();
+  Block block = asked;
+  // Processes do not hear of each other when to end early.
+  if (stage.team().ranks_here() != ranks) block.limit.reset();
   std::vector<std::vector<double>> ends(static_cast<std::size_t>(ranks));
   BlockLimit limit(block, cell.collective.is_sendrecv() ? ranks : 1);
   stage.team().each([&](Communicator& communicator) {
@@ -106,6 +109,7 @@ template <class Submit>
                   : time_calls(
                         block, [&] { call(); }, goes_on);
   });
+  stage.gather(ends);
   return block_times(ends, block);
 }
 

@@ -347,7 +347,7 @@ std::vector<TuningRange> best_ranges(const std::vector<SizeTrials>& sizes,
 Seconds least_tuning_time(const TuneRequest& request) {
   // Measured on the host: teams, plans, proofs and the shortest rounds. On GPUs peers are probed as
   // well, for each of two sweeps: an estimate, not measured.
-  const Seconds of_cell{request.backend == BackendKind::host ? 0.05 : 0.5};
+  const Seconds of_cell{runs_on_gpus(request.backend) ? 0.5 : 0.05};
   return of_cell * static_cast<double>(cells(request));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/// What a world's ranks run on. Ranks are threads in every backend so far, and meet as the host's
-/// do; a backend makes their ends of the communicator. Internal.
+/// What a world's ranks run on. Where ranks are threads they meet as the host's do, and a backend
+/// makes their ends of the communicator; where they are processes there is one here. Internal.
 #pragma once
 
 #include <functional>
@@ -40,5 +40,23 @@ namespace nccl {
 /// too old, or has no usable GPU.
 [[nodiscard]] std::unique_ptr<Backend> make_backend(const std::vector<int>& devices);
 }  // namespace nccl
+
+namespace mpi {
+/// The processes that mpirun started, this one among them.
+class Processes {
+ public:
+  Processes() = default;
+  Processes(const Processes&) = delete;
+  Processes& operator=(const Processes&) = delete;
+  virtual ~Processes() = default;
+  [[nodiscard]] virtual int size() const = 0;
+  [[nodiscard]] virtual int rank() const = 0;
+  /// As World::run; `body` also finishes the communicator.
+  virtual void run(const std::function<void(Communicator&)>& body) = 0;
+};
+
+/// Made by all of them together. Throws as World::mpi.
+[[nodiscard]] std::unique_ptr<Processes> make_processes();
+}  // namespace mpi
 
 }  // namespace ringside

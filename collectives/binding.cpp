@@ -50,6 +50,7 @@ void Binding::place_scratch(std::span<const ScratchSlot> slots) {
     Slot entry{end, 0, slot.first_chunk, {}};
     for (int chunk = slot.first_chunk; chunk < slot.first_chunk + slot.chunk_count; ++chunk) {
       entry.chunk_offset.push_back(entry.pitch);
+      if (slot.place == ScratchSlot::Place::wire) continue;
       entry.pitch += part_of(chunk_length(chunk), index(shape_.slices), 0).length;
     }
     end += entry.pitch * index(shape_.depth);

@@ -219,4 +219,8 @@ std::size_t total_elements(const Call& call, int ranks) {
   return std::accumulate(call.blocks.begin(), call.blocks.end(), std::size_t{0});
 }
 
+std::shared_ptr<std::byte> Communicator::Implementation::shared_memory(std::size_t /*bytes*/) {
+  throw Error(ErrorCode::unsupported, "there is no shared memory for buffers of these ranks");
+}
+
 }  // namespace ringside

@@ -99,6 +99,9 @@ class Communicator::Implementation {
   /// negative, or is `no_color`: nothing. A call like any other.
   [[nodiscard]] virtual std::unique_ptr<Implementation> split(int color, int key) = 0;
 
+  /// So many bytes, zero, aligned to a page, that the other ranks reach as well as is possible.
+  [[nodiscard]] virtual std::shared_ptr<std::byte> shared_memory(std::size_t bytes);
+
   /// The rank will make no more calls: returns when all it has begun is complete, and throws what
   /// has gone wrong unseen.
   virtual void finish() {}

@@ -99,6 +99,10 @@ std::optional<Communicator> Communicator::split(int color, int key) {
   return Communicator(std::move(part));
 }
 
+SharedMemory Communicator::shared_memory(std::size_t bytes) {
+  return {state_->implementation->shared_memory(bytes), bytes};
+}
+
 std::string Communicator::algorithm_for(Collective collective, std::size_t bytes, bool in_place,
                                         const CallOptions& options) const {
   const Request request{collective, size(), 0, in_place};

@@ -10,6 +10,7 @@
 #include "ringside/collectives/calls.hpp"
 #include "ringside/collectives/handle.hpp"
 #include "ringside/collectives/request.hpp"
+#include "ringside/collectives/shared_memory.hpp"
 
 namespace ringside {
 
@@ -47,6 +48,12 @@ class Communicator : public Calls<Communicator, void> {
   /// as of any call; Error(invalid_argument) in a group.
   static constexpr int no_color = -1;
   [[nodiscard]] std::optional<Communicator> split(int color, int key = 0);
+
+  /// Memory for buffers of this rank. Where ranks are processes, those of its host read and write
+  /// it directly, while other buffers are reached by copies; where they are threads, it is memory
+  /// like any other. Not a collective. Throws Error(io) without memory, Error(unsupported) for
+  /// ranks on GPUs.
+  [[nodiscard]] SharedMemory shared_memory(std::size_t bytes);
 
   /// The canonical spec of the algorithm that such a call would run; `bytes`: of all blocks of the
   /// request together.

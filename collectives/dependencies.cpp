@@ -35,8 +35,8 @@ struct CellHistory {
 
 class Deriver {
  public:
-  explicit Deriver(const Plan& plan)
-      : plan_(plan), cells_(plan), history_(cells_.size()), clocks_(plan.size()) {
+  Deriver(const Plan& plan, const std::vector<bool>& near)
+      : plan_(plan), near_(near), cells_(plan), history_(cells_.size()), clocks_(plan.size()) {
     schedule_.ranks = plan.ranks();
     schedule_.lanes = plan.shape().lanes;
     schedule_.streams.resize(static_cast<std::size_t>(schedule_.ranks) *
@@ -61,6 +61,7 @@ class Deriver {
 
  private:
   static std::size_t index(int i) { return static_cast<std::size_t>(i); }
+  [[nodiscard]] bool is_near(int rank) const { return near_.empty() || near_[index(rank)]; }
   [[nodiscard]] int stream(int op) const { return schedule_.stream_of[index(op)]; }
   [[nodiscard]] int position(int op) const { return schedule_.position_of[index(op)]; }
   [[nodiscard]] int length(int stream) const {
@@ -97,6 +98,10 @@ class Deriver {
 
   std::vector<Wait> waits_within_slice(int op) {
     const Op view = plan_.op(index(op));
+    if (!is_near(view.rank)) {
+      clocks_[index(op)].assign(schedule_.streams.size(), 0);
+      return {};
+    }
     std::vector<int> candidates;
     const auto must_follow = [&](int before) { candidates.push_back(before); };
     each_cell(view.sources, view.count, [&](std::size_t cell) {
@@ -178,6 +183,7 @@ class Deriver {
     std::vector<std::vector<int>> users(ranks, std::vector<int>(schedule_.streams.size(), none));
     for (int op = 0; op < static_cast<int>(plan_.size()); ++op) {
       const Op view = plan_.op(index(op));
+      if (!is_near(view.rank)) continue;
       for (const auto& locations : {view.sources, view.destinations})
         for (const auto& location : locations)
           if (location.buffer != Buffer::scratch && location.rank != view.rank)
@@ -273,6 +279,7 @@ class Deriver {
   }
 
   const Plan& plan_;
+  const std::vector<bool>& near_;  // ranks whose ops wait; empty: all
   Cells cells_;
   std::vector<CellHistory> history_;
   std::vector<VectorClock> clocks_;  // per op: what is known when it has finished, within its slice
@@ -281,7 +288,11 @@ class Deriver {
 
 }  // namespace
 
-Schedule make_schedule(const Plan& plan) { return Deriver(plan).run(); }
+Schedule make_schedule(const Plan& plan) { return make_schedule(plan, {}); }
+
+Schedule make_schedule(const Plan& plan, const std::vector<bool>& near) {
+  return Deriver(plan, near).run();
+}
 
 void require_scalable(const Plan& plan, const Schedule& schedule) {
   if (schedule.unscalable)

@@ -72,6 +72,11 @@ struct Schedule {
 /// Derives it. Requires a well-formed plan (check_structure).
 [[nodiscard]] Schedule make_schedule(const Plan& plan);
 
+/// The same among the ops of some ranks alone (`near`, by rank): the others' have no waits, and
+/// nobody waits for them. For a plan that was lowered to messages between these and those, which
+/// touch no memory of each other's.
+[[nodiscard]] Schedule make_schedule(const Plan& plan, const std::vector<bool>& near);
+
 /// Throws Error(unsupported) if premul_sum cannot run the plan. `schedule` must be of `plan`.
 void require_scalable(const Plan& plan, const Schedule& schedule);
 

@@ -30,15 +30,36 @@ bool at_host(const Plan& plan, const Location& location) {
 
 /// What an op of `rank` may do with a location.
 Access reach(const Plan& plan, const AccessMatrix& access, int rank, const Location& location) {
-  if (location.rank == rank || at_host(plan, location)) return Access::direct;
-  return access[static_cast<std::size_t>(rank)][static_cast<std::size_t>(location.rank)];
+  if (location.rank == rank) return Access::direct;
+  const Access between =
+      access[static_cast<std::size_t>(rank)][static_cast<std::size_t>(location.rank)];
+  if (between == Access::message) return between;
+  if (at_host(plan, location)) return Access::direct;
+  const bool scratch = location.buffer == Buffer::scratch;
+  if (between == Access::scratch_or_copy) return scratch ? Access::direct : Access::copy_only;
+  if (between == Access::scratch_only) return scratch ? Access::direct : Access::none;
+  return between;
+}
+
+bool any_messages(const AccessMatrix& access) {
+  return std::any_of(access.begin(), access.end(), [](const auto& row) {
+    return std::find(row.begin(), row.end(), Access::message) != row.end();
+  });
+}
+
+/// Of the lowered plan.
+Shape shape_with(const Plan& plan, const AccessMatrix& access) {
+  Shape shape = plan.shape();
+  if (any_messages(access)) shape.lanes *= lanes_with_messages;
+  return shape;
 }
 
 bool allowed_op(const Plan& plan, const AccessMatrix& access, const Op& op) {
   const bool plain_copy = op.sources.size() == 1 && op.destinations.size() == 1;
   const auto may = [&](const Location& location) {
     const Access here = reach(plan, access, op.rank, location);
-    return here == Access::direct || (here == Access::copy_only && plain_copy);
+    return here == Access::direct ||
+           (plain_copy && (here == Access::copy_only || is_wire(plan, location)));
   };
   return std::all_of(op.sources.begin(), op.sources.end(), may) &&
          std::all_of(op.destinations.begin(), op.destinations.end(), may);
@@ -50,7 +71,7 @@ class Lowering {
       : plan_(plan),
         access_(access),
         cells_(plan),
-        result_(plan.request(), plan.shape(), plan.spec()),
+        result_(plan.request(), shape_with(plan, access), plan.spec()),
         stored_(cells_.size(), 0) {
     for (int rank = 0; rank < plan.ranks(); ++rank)
       for (const auto& slot : plan.scratch(rank)) result_.add_slot(rank, slot);
@@ -89,10 +110,12 @@ class Lowering {
     std::vector<Location> stores;  // what the op itself stores to
     std::vector<Location> copies;  // stored by plain copies of the executing rank
     std::vector<Location> pulls;   // stored by their owners, out of host memory
+    std::vector<Location> sends;   // stored by their owners, out of messages
     for (const auto& to : rest) {
       const Access access = reach_of(op.rank, to);
       (access == Access::direct      ? stores
        : access == Access::copy_only ? copies
+       : access == Access::message   ? sends
                                      : pulls)
           .push_back(to);
     }
@@ -109,14 +132,16 @@ class Lowering {
         stores.push_back(*host);
       }
     }
-    if (!copies.empty() && !is_own_copy && std::none_of(stores.begin(), stores.end(), own))
+    // What is only copied is sent by its owner.
+    const bool needs_own = (!copies.empty() && !is_own_copy) || (!sends.empty() && !is_copy);
+    if (needs_own && std::none_of(stores.begin(), stores.end(), own))
       stores.push_back(slot_for(op.rank, Place::device, op));
 
     if (!stores.empty()) result_.append({op.rank, op.lane, op.count, values, stores});
+    const auto own_store = [&] { return *std::find_if(stores.begin(), stores.end(), own); };
     for (const auto& to : copies)
-      append_copy(op.rank, op,
-                  is_own_copy ? values.front() : *std::find_if(stores.begin(), stores.end(), own),
-                  to);
+      append_copy(op.rank, op, is_own_copy ? values.front() : own_store(), to);
+    for (const auto& to : sends) append_message(op, is_copy ? values.front() : own_store(), to);
     for (const auto& to : pulls) append_copy(to.rank, op, *host, to);
   }
 
@@ -128,7 +153,7 @@ class Lowering {
         return from;
       case Access::none:
         return stage(op, from);
-      case Access::copy_only:
+      default:
         break;
     }
     Location near;
@@ -140,7 +165,10 @@ class Lowering {
     } else {
       near = slot_for(op.rank, Place::device, op);
     }
-    append_copy(op.rank, op, from, near);
+    if (reach_of(op.rank, from) == Access::message)
+      append_message(op, from, near);
+    else
+      append_copy(op.rank, op, from, near);
     return near;
   }
 
@@ -159,6 +187,13 @@ class Lowering {
 
   void append_copy(int rank, const Op& op, const Location& from, const Location& to) {
     result_.append({rank, op.lane, op.count, {&from, 1}, {&to, 1}});
+  }
+
+  void append_message(const Op& op, const Location& from, const Location& to) {
+    const Location wire = new_slot(to.rank, Place::wire, op);
+    const int lanes = plan_.shape().lanes;
+    result_.append({from.rank, lanes + op.lane, op.count, {&from, 1}, {&wire, 1}});
+    result_.append({to.rank, 2 * lanes + op.lane, op.count, {&wire, 1}, {&to, 1}});
   }
 
   Location new_slot(int rank, Place place, const Op& op) {

@@ -52,6 +52,7 @@ struct ScratchSlot {
   enum class Place : std::uint8_t {
     device,  ///< the rank's own memory (on the host executor: any memory)
     host,    ///< pinned host memory, which every device reaches
+    wire,    ///< a message on its way to the rank: no memory at all (only `lower` makes these)
   };
   int first_chunk = 0;
   int chunk_count = 1;

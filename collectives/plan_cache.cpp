@@ -21,12 +21,15 @@ void check_runnable(const Plan& plan) {
   check(plan.shape().slices, "slices", most_slices);
 }
 
-/// `refused` gets what is wrong with the plan itself, which will be wrong the next time, too.
-std::shared_ptr<const CompiledPlan> compile(Plan plan, std::optional<Error>& refused) {
+}  // namespace
+
+std::shared_ptr<const CompiledPlan> PlanCache::compile(Plan plan,
+                                                       std::optional<Error>& refused) const {
   try {
     check_runnable(plan);
+    if (!access_.empty()) plan = lower(plan, access_);
     const ProofFacts facts = require_proof(plan, false).facts;
-    auto schedule = make_schedule(plan);
+    auto schedule = make_schedule(plan, near_);
     const auto hash = plan.hash();
     return std::make_shared<const CompiledPlan>(
         CompiledPlan{std::move(plan), std::move(schedule), facts, hash});
@@ -36,8 +39,6 @@ std::shared_ptr<const CompiledPlan> compile(Plan plan, std::optional<Error>& ref
   }
 }
 
-}  // namespace
-
 std::shared_ptr<const CompiledPlan> PlanCache::get(std::string_view spec, const Request& request) {
   Key key{std::string(spec), {request.collective, request.ranks, request.root, request.in_place}};
   Slot& slot = [&]() -> Slot& {
@@ -46,10 +47,7 @@ std::shared_ptr<const CompiledPlan> PlanCache::get(std::string_view spec, const 
   }();
   const std::lock_guard lock(slot.mutex);
   if (slot.refused) throw Error(*slot.refused);
-  if (!slot.compiled) {
-    Plan plan = make_plan(spec, request);
-    slot.compiled = compile(access_.empty() ? std::move(plan) : lower(plan, access_), slot.refused);
-  }
+  if (!slot.compiled) slot.compiled = compile(make_plan(spec, request), slot.refused);
   return slot.compiled;
 }
 

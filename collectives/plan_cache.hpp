@@ -37,6 +37,9 @@ class PlanCache {
   PlanCache() = default;
   /// Plans are lowered to what so many ranks can do; all requests are for as many.
   explicit PlanCache(AccessMatrix access) : access_(std::move(access)) {}
+  /// The same; the waits are those of the ranks for which `near` is true (see make_schedule).
+  PlanCache(AccessMatrix access, std::vector<bool> near)
+      : access_(std::move(access)), near_(std::move(near)) {}
 
   /// Throws Error(bad_input) or Error(unsupported) for the spec, Error(unsupported) for a plan file
   /// with more lanes or slices than an algorithm may have, and Error(bad_input) with the prover's
@@ -52,7 +55,12 @@ class PlanCache {
     std::optional<Error> refused;  ///< by the proof
   };
 
-  AccessMatrix access_;  // empty: nothing to lower to
+  /// `refused` gets what is wrong with the plan itself, which will be wrong the next time, too.
+  [[nodiscard]] std::shared_ptr<const CompiledPlan> compile(Plan plan,
+                                                            std::optional<Error>& refused) const;
+
+  AccessMatrix access_;     // empty: nothing to lower to
+  std::vector<bool> near_;  // empty: all ranks
   std::mutex mutex_;
   std::map<Key, Slot> slots_;
 };

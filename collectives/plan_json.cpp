@@ -192,7 +192,9 @@ std::string plan_to_json(const Plan& plan) {
                      "{}  {{\"rank\": {}, \"slot\": {}, \"first_chunk\": {}, \"chunk_count\": {}, "
                      "\"place\": \"{}\"}}",
                      joint, rank, slot, slots[slot].first_chunk, slots[slot].chunk_count,
-                     slots[slot].place == ScratchSlot::Place::device ? "device" : "host");
+                     slots[slot].place == ScratchSlot::Place::device ? "device"
+                     : slots[slot].place == ScratchSlot::Place::host ? "host"
+                                                                     : "wire");
       joint = ",\n";
     }
   }

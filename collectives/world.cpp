@@ -49,9 +49,26 @@ class World::Implementation {
   Implementation(int ranks, std::unique_ptr<Backend> backend)
       : ranks_(ranks), backend_(std::move(backend)) {}
 
+  explicit Implementation(std::unique_ptr<ringside::mpi::Processes> processes)
+      : ranks_(processes->size()), processes_(std::move(processes)) {}
+
   [[nodiscard]] int size() const { return ranks_; }
+  /// Null where ranks are threads.
+  [[nodiscard]] const ringside::mpi::Processes* processes() const { return processes_.get(); }
 
   void run(const std::function<void(Communicator&)>& body) {
+    if (processes_)
+      processes_->run([&](Communicator& communicator) {
+        body(communicator);
+        detail::refuse_open_groups(communicator.rank());
+        communicator.finish();
+      });
+    else
+      run_threads(body);
+  }
+
+ private:
+  void run_threads(const std::function<void(Communicator&)>& body) {
     const auto job = std::make_shared<host::Job>(ranks_);
     std::vector<int> members(static_cast<std::size_t>(ranks_));
     std::iota(members.begin(), members.end(), 0);
@@ -101,9 +118,9 @@ class World::Implementation {
     if (first) std::rethrow_exception(first);
   }
 
- private:
   int ranks_;
   std::unique_ptr<Backend> backend_;
+  std::unique_ptr<ringside::mpi::Processes> processes_;
   PlanCache plans_;
 };
 
@@ -131,7 +148,16 @@ World World::nccl(const std::vector<int>& devices) {
                                                 nccl::make_backend(devices)));
 }
 
+World World::mpi() {
+  return World(std::make_unique<Implementation>(ringside::mpi::make_processes()));
+}
+
 int World::size() const { return implementation_->size(); }
+int World::ranks_here() const { return implementation_->processes() != nullptr ? 1 : size(); }
+int World::first_rank_here() const {
+  const auto* processes = implementation_->processes();
+  return processes != nullptr ? processes->rank() : 0;
+}
 
 void World::run(const std::function<void(Communicator&)>& body) { implementation_->run(body); }
 

@@ -10,7 +10,7 @@
 
 namespace ringside {
 
-/// All ranks of a job. Each is a thread of this process.
+/// All ranks of a job. Each is a thread of this process, or (mpi) each is a process.
 class World {
  public:
   /// `ranks` threads of this process (1 to 256; they may outnumber the cores).
@@ -33,14 +33,26 @@ class World {
   /// to start otherwise.
   [[nodiscard]] static World nccl(const std::vector<int>& devices);
 
+  /// The ranks are the processes that mpirun (of Open MPI or MPICH) started, this one among them;
+  /// on as many hosts as it put them. To be made by all of them, once at a time; the first one
+  /// initialises MPI, unless the program has, and what was initialised here ends with the process.
+  /// Of a host, ranks share memory; between hosts they exchange MPI messages. Throws
+  /// Error(unsupported) in a build without MPI, Error(io) if memory cannot be shared or MPI
+  /// refuses.
+  [[nodiscard]] static World mpi();
+
   World(World&&) noexcept;
   World& operator=(World&&) noexcept;
   ~World();
 
   [[nodiscard]] int size() const;
+  /// How many of its ranks are of this process, all or (mpi) one, and the first of them.
+  [[nodiscard]] int ranks_here() const;
+  [[nodiscard]] int first_rank_here() const;
 
-  /// Runs `body` once per rank, each on a thread of its own, and returns when all have. May be
-  /// called again, one call at a time; a new run begins with a new communicator. If bodies throw,
+  /// Runs `body` once per rank, each on a thread of its own, and returns when all have. (mpi: for
+  /// the rank of this process, on the calling thread, and returns when that has.) May be called
+  /// again, one call at a time; a new run begins with a new communicator. If bodies throw,
   /// all communicators that the rank belongs to (by `split`) are aborted, so that nobody waits for
   /// it, and the exception that came first is rethrown. Handles and communicators that the body
   /// itself holds wait, as always, when the exception destroys them. A body that returns with a

@@ -7,7 +7,7 @@
 namespace ringside::trainer {
 namespace {
 
-constexpr auto names = std::to_array<std::string_view>({"host", "cuda", "nccl"});
+constexpr auto names = std::to_array<std::string_view>({"host", "cuda", "nccl", "mpi"});
 
 }  // namespace
 
@@ -20,7 +20,7 @@ std::optional<BackendKind> parse_backend(std::string_view name) {
 }
 
 std::vector<int> devices_of(const BackendSettings& backend, int ranks) {
-  if (backend.kind == BackendKind::host) return {};
+  if (!runs_on_gpus(backend.kind)) return {};
   std::vector<int> all = backend.devices;
   if (all.empty()) {
     all.resize(static_cast<std::size_t>(gpu_count()));
@@ -37,6 +37,8 @@ World make_world(const BackendSettings& backend, int ranks) {
       return World::cuda(devices_of(backend, ranks));
     case BackendKind::nccl:
       return World::nccl(devices_of(backend, ranks));
+    case BackendKind::mpi:
+      return World::mpi();
     case BackendKind::host:
       break;
   }

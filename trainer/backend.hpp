@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// What gradients travel on: threads of this process, or GPUs.
+/// What gradients travel on: threads of this process, MPI processes, or GPUs.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,12 @@ enum class BackendKind {
   host,  ///< ranks read each other's memory
   cuda,  ///< our plans, on GPUs
   nccl,  ///< NCCL's collectives
+  mpi,   ///< ranks are the processes that mpirun started
 };
+
+[[nodiscard]] constexpr bool runs_on_gpus(BackendKind kind) {
+  return kind == BackendKind::cuda || kind == BackendKind::nccl;
+}
 
 [[nodiscard]] std::string_view to_string(BackendKind kind);
 [[nodiscard]] std::optional<BackendKind> parse_backend(std::string_view name);
@@ -29,7 +34,8 @@ struct BackendSettings {
 /// The GPU of each rank; none at the host. Throws Error(unsupported) without a GPU.
 [[nodiscard]] std::vector<int> devices_of(const BackendSettings& backend, int ranks);
 
-/// Throws Error(unsupported) for what is not there, and what World does.
+/// With `mpi` the number of ranks is mpirun's. Throws Error(unsupported) for what is not there, and
+/// what World does.
 [[nodiscard]] World make_world(const BackendSettings& backend, int ranks);
 
 /// The calls of `inner`, a communicator of GPUs, for data at the host: they are copied to the

@@ -91,7 +91,8 @@ std::string title(const TrainingSettings& settings, const Dataset& data, int ran
         fmt::format("; {} by {}",
                     settings.strategy.kind == StrategyKind::data_parallel ? "reduce" : "all_reduce",
                     how_it_travels(settings.strategy));
-  if (settings.backend.kind != BackendKind::host)
+  if (settings.backend.kind == BackendKind::mpi) text += "; ranks are MPI processes";
+  if (runs_on_gpus(settings.backend.kind))
     text += fmt::format("; computed at the host, travelling by {} on GPUs {}",
                         to_string(settings.backend.kind),
                         fmt::join(devices_of(settings.backend, ranks), ", "));

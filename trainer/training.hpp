@@ -83,9 +83,10 @@ class Observer {
   virtual void after_epoch(const EpochReport& /*report*/) {}
 };
 
-/// Trains and returns a report for every epoch that was begun. Throws Error: invalid_argument for
-/// settings that make no sense and for a loss or parameters that are no finite numbers; io for a
-/// checkpoint's folder that is not there; bad_input for a checkpoint
+/// Trains and returns a report for every epoch that was begun (nothing where rank 0 is another
+/// process's). Throws Error: invalid_argument for settings that make no sense and for a loss or
+/// parameters that are no finite numbers; io for a checkpoint's folder that is not there; bad_input
+/// for a checkpoint
 /// of another model; mismatch if ranks come to hold different parameters; else what a rank threw
 /// first. If a checkpoint was written, the message says which.
 [[nodiscard]] std::vector<EpochReport> train(World& world, Engine& engine, const Dataset& data,

@@ -62,6 +62,30 @@ std::vector<Compared> compare_measured(const MachineDescription& machine,
   return {};
 }
 
+std::optional<double> measured_all_reduce_seconds(const std::vector<Reading>& readings, int gpus,
+                                                  double bytes) {
+  constexpr double too_far = 8;
+  constexpr double steady = 32 << 20;  // from here on the tables of the corpus are flat
+  double nearest = 1e300;
+  std::optional<double> seconds;
+  for (const auto& reading : readings) {
+    const auto* table = std::get_if<CollectiveRows>(&reading.facts);
+    if (table == nullptr || table->ours || table->ranks != gpus ||
+        table->collective.value_or("all_reduce") != "all_reduce")
+      continue;
+    for (const auto& row : table->rows) {
+      const auto& timing = row.out_of_place ? row.out_of_place : row.in_place;
+      const auto size = static_cast<double>(row.size);
+      const double distance = size > bytes ? size / bytes : bytes / std::max(size, 1.0);
+      const bool tells = distance < too_far || (size >= steady && bytes >= steady);
+      if (!timing || !(timing->algbw > 0) || !tells || distance >= nearest) continue;
+      nearest = distance;
+      seconds = bytes / (timing->algbw * 1e9);
+    }
+  }
+  return seconds;
+}
+
 std::optional<Compared> worst_of(const std::vector<Compared>& compared) {
   if (compared.empty()) return std::nullopt;
   return *std::ranges::min_element(compared, {}, &Compared::ratio);

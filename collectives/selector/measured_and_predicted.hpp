@@ -31,4 +31,10 @@ struct Compared {
 /// The one that is farthest below what is predicted; nothing where nothing was compared.
 [[nodiscard]] std::optional<Compared> worst_of(const std::vector<Compared>& compared);
 
+/// An all-reduce of `bytes` on so many GPUs at the rate of the row of the nearest size in NCCL's
+/// tables: seconds. Nothing where no row is within 8 times the size, or large enough for its rate
+/// to be that of all larger messages.
+[[nodiscard]] std::optional<double> measured_all_reduce_seconds(
+    const std::vector<Reading>& readings, int gpus, double bytes);
+
 }  // namespace ringside

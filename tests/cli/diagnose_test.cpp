@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// `ringside diagnose` as people use it: the stories of tests/data/diagnose/stories.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -8,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "ringside/base/file.hpp"
 #include "ringside/tests/cli/ringside_program.hpp"
 
 namespace ringside::tests {
@@ -45,13 +47,13 @@ TEST(Diagnose, CardsWithoutPeerAccessStageByKernel) {
   const auto result = diagnose_story("1-4x4090-without-p2p");
   EXPECT_EQ(result.exit_code, 1) << result.error;
   expect_says(result.output, {"NCCL_SHM_USE_CUDA_MEMCPY=1", "D12", "D05", "SHM/direct/direct",
-                              "GNS", "measured", "as it is", "when mended", "predicted"});
+                              "GNS", "at the measured rate", "when mended", "predicted"});
 }
 
 TEST(Diagnose, AcsIsCertainWhereItsBridgesAreBetweenGpus) {
   const auto result = diagnose_story("3-acs-behind-one-switch");
   EXPECT_EQ(result.exit_code, 1);
-  expect_says(result.output, {"ACS sends peer traffic up", "certain", "ReqRedir+", "setpci",
+  expect_says(result.output, {"ACS sends traffic between GPUs up", "certain", "ReqRedir+", "setpci",
                               "when mended", "predicted"});
 }
 
@@ -71,6 +73,40 @@ TEST(Diagnose, ARingThatCrossesTooOftenIsPricedInBothOrders) {
             1.2 * finding.at("cost").at("mended_seconds_predicted").get<double>());
 }
 
+TEST(Diagnose, ACardInANarrowSlotIsPricedAtTheMeasuredRate) {
+  const auto result = diagnose_story("2-one-card-in-an-x4-slot");
+  EXPECT_EQ(result.exit_code, 1);
+  expect_says(result.output, {"GPU3 uses 4 lanes of 16", "certain", "at the measured rate",
+                              "when mended", "(predicted)"});
+}
+
+TEST(Diagnose, ARingThatLeavesNvlinkIsPricedOnItsGpus) {
+  const auto report =
+      json::parse(diagnose_story("6-nvlink-pairs-left-by-the-ring", {"--format", "json"}).output);
+  const auto& finding = report.at("findings").at(0);
+  EXPECT_EQ(finding.at("id"), "D27");
+  EXPECT_EQ(finding.at("cost").at("gpus"), 3);
+  EXPECT_GT(finding.at("cost").at("as_is_seconds_measured").get<double>(),
+            1.3 * finding.at("cost").at("mended_seconds_predicted").get<double>());
+}
+
+TEST(Diagnose, AMachineThatIsHiddenIsTold) {
+  const auto result = diagnose_story("7-virtual-machine");
+  EXPECT_EQ(result.exit_code, 1);
+  expect_says(result.output, {"D30", "likely", "NCCL_TOPO_FILE", "KVM"});
+}
+
+TEST(Diagnose, WritesTheRingThatAFindingAsksFor) {
+  const std::string file = testing::TempDir() + "ring_" + std::to_string(::getpid()) + ".xml";
+  EXPECT_EQ(diagnose_story("5-wrong-ring-order", {"--nccl-graph", file}).exit_code, 1);
+  const auto graph = read_file(file);
+  fs::remove(file);
+  EXPECT_LT(graph.find("0x1"), graph.find("0x2")) << graph;
+  const auto none = diagnose_story("8-healthy-dgx", {"--nccl-graph", file});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_EQ(std::ranges::count(none.error, '\n'), 1);
+}
+
 TEST(Diagnose, HealthIsAnAnswer) {
   const auto result = diagnose_story("8-healthy-dgx");
   EXPECT_EQ(result.exit_code, 0) << result.output << result.error;
@@ -84,14 +120,19 @@ bool labels_its_figures(const std::string& text) {
 }
 
 TEST(Diagnose, EveryRateAndTimeIsMeasuredOrPredicted) {
-  for (const char* story : {"1-4x4090-without-p2p", "3-acs-behind-one-switch",
-                            "4-peer-access-not-used", "5-wrong-ring-order"}) {
+  for (const char* story :
+       {"1-4x4090-without-p2p", "2-one-card-in-an-x4-slot", "3-acs-behind-one-switch",
+        "4-peer-access-not-used", "5-wrong-ring-order", "6-nvlink-pairs-left-by-the-ring",
+        "7-virtual-machine"}) {
     const auto report = json::parse(diagnose_story(story, {"--format", "json"}).output);
     for (const auto& finding : report.at("findings")) {
       for (const char* key : {"why", "fix"})
         EXPECT_TRUE(labels_its_figures(finding.at(key).get<std::string>())) << finding.at(key);
-      for (const auto& [key, value] : finding.value("cost", json::object()).items())
-        EXPECT_TRUE(key.ends_with("_predicted") || key == "mended_by") << key;
+      const auto cost = finding.value("cost", json::object());
+      for (const auto& [key, value] : cost.items())
+        EXPECT_TRUE(key.ends_with("_predicted") || key.ends_with("_measured") ||
+                    key == "mended_by" || key == "gpus")
+            << key;
     }
     const auto text = diagnose_story(story).output;
     std::size_t at = 0;
@@ -136,7 +177,7 @@ TEST(Diagnose, RefusesTwoMachinesAndNonsenseWithOneLine) {
 TEST(Diagnose, ListsItsRules) {
   const auto result = diagnose({"--list-rules"});
   EXPECT_EQ(result.exit_code, 0);
-  expect_says(result.output, {"D01  ACS sends peer traffic", "D19", "ACS of the bridges"});
+  expect_says(result.output, {"D01  ACS sends traffic", "D19", "ACS of the bridges"});
   const auto rules = json::parse(diagnose({"--list-rules", "--format", "json"}).output).at("rules");
   EXPECT_EQ(rules.at(0).at("id"), "D01");
 }

@@ -140,7 +140,7 @@ TEST(Train, ComparesStrategiesAndAlgorithms) {
 TEST(Train, RefusesWhatItCannotDoInOneLine) {
   expect_part(refusal_of({"--algorithm", "rng"}), "rng");
   expect_part(refusal_of({"--strategy", "distribute"}), "did you mean \"distributed\"?");
-  expect_part(refusal_of({"--backend", "tpu"}), "expected host, cuda or nccl");
+  expect_part(refusal_of({"--backend", "tpu"}), "expected host, cuda, nccl or mpi");
   expect_part(refusal_of({"--devices", "0"}), "needs --backend");
   expect_part(refusal_of({"--strategy", "single", "--ranks", "2"}), "single is for one rank");
   expect_part(refusal_of({"--data", "."}), "exclude each other");

@@ -189,5 +189,96 @@ TEST(Lower, every_algorithm_survives_any_machine) {
   EXPECT_GT(changed, 500);
 }
 
+// --- hosts ---------------------------------------------------------------------------------------
+
+/// Ranks on hosts of `size`, which reach each other as `inside` says, and by messages otherwise.
+AccessMatrix hosts_of(int ranks, int size, Access inside) {
+  AccessMatrix access = everywhere(ranks, Access::message);
+  for (int a = 0; a < ranks; ++a)
+    for (int b = 0; b < ranks; ++b)
+      if (a / size == b / size)
+        access[static_cast<std::size_t>(a)][static_cast<std::size_t>(b)] = inside;
+  return access;
+}
+
+/// The plan with the ops of some ranks alone.
+Plan only(const Plan& plan, const std::vector<bool>& ranks) {
+  Plan part(plan.request(), plan.shape(), plan.spec());
+  for (int rank = 0; rank < plan.ranks(); ++rank)
+    for (const auto& slot : plan.scratch(rank)) part.add_slot(rank, slot);
+  for (std::size_t index = 0; index < plan.size(); ++index)
+    if (const Op op = plan.op(index); ranks[static_cast<std::size_t>(op.rank)]) part.append(op);
+  return part;
+}
+
+/// The waits among the ranks of one host are those of a plan with their ops alone, and complete.
+void check_host(const Plan& lowered, const std::vector<bool>& near) {
+  const Plan part = only(lowered, near);
+  const Schedule of_part = make_schedule(part);
+  EXPECT_NO_THROW(check_waits(part, of_part));
+  const Schedule of_all = make_schedule(lowered, near);
+  int in_part = 0;
+  for (int op = 0; op < static_cast<int>(lowered.size()); ++op) {
+    const auto waits = of_all.waits(op);
+    if (!near[static_cast<std::size_t>(lowered.op(static_cast<std::size_t>(op)).rank)]) {
+      EXPECT_TRUE(waits.empty());
+      continue;
+    }
+    const auto expected = of_part.waits(in_part++);
+    EXPECT_TRUE(std::equal(waits.begin(), waits.end(), expected.begin(), expected.end()));
+  }
+  for (std::size_t rank = 0; rank < near.size(); ++rank)
+    if (near[rank]) {
+      EXPECT_EQ(of_all.leave_waits[rank], of_part.leave_waits[rank]);
+    }
+}
+
+TEST(Lower, every_algorithm_survives_hosts_that_only_exchange_messages) {
+  int plans = 0;
+  for (const Request& request : test::requests_of({2, 3, 4, 6}))
+    for (const auto& name : test::registered_names(request.collective))
+      for (const std::string shape : {"", ":slices=5,lanes=2,depth=2"}) {
+        const auto plan = test::try_plan(name + shape, request);
+        if (!plan) continue;
+        for (const Access inside :
+             {Access::direct, Access::scratch_or_copy, Access::scratch_only}) {
+          SCOPED_TRACE(test::words(name + shape, request));
+          const int size = request.ranks < 4 ? 1 : 2;
+          const Plan lowered = checked(*plan, hosts_of(request.ranks, size, inside));
+          EXPECT_EQ(lowered.shape().lanes, plan->shape().lanes * lanes_with_messages);
+          std::vector<bool> near(static_cast<std::size_t>(request.ranks));
+          near[0] = near[static_cast<std::size_t>(size - 1)] = true;
+          check_host(lowered, near);
+          ++plans;
+        }
+      }
+  EXPECT_GT(plans, 500);
+}
+
+TEST(Lower, a_copy_between_hosts_is_a_send_and_a_receive) {
+  const Plan plan = hand_made(
+      {Collective::broadcast, 2, 0}, {},
+      {{0, 0, 1, {input(0, 0)}, {output(0, 0)}}, {1, 0, 1, {output(0, 0)}, {output(1, 0)}}});
+  const Plan lowered = checked(plan, everywhere(2, Access::message));
+  const auto ops = test::ops_of(lowered);
+  ASSERT_EQ(ops.size(), 3u);
+  EXPECT_EQ(ops[1].rank, 0);
+  EXPECT_EQ(ops[1].lane, 1);
+  EXPECT_TRUE(is_wire(lowered, ops[1].destinations.front()));
+  EXPECT_EQ(ops[2].rank, 1);
+  EXPECT_EQ(ops[2].lane, 2);
+  EXPECT_EQ(ops[2].sources, ops[1].destinations);
+}
+
+TEST(Lower, scratch_in_reach_is_used_where_it_lies) {
+  const Plan plan = hand_made(test::all_reduce(2), {},
+                              {{1, 0, 1, {input(1, 0)}, {scratch(1, 0, 0)}},
+                               {0, 0, 1, {input(0, 0), scratch(1, 0, 0)}, {output(0, 0)}},
+                               {0, 0, 1, {output(0, 0)}, {output(1, 0)}}},
+                              {{1, {0, 1, ScratchSlot::Place::device}}});
+  EXPECT_EQ(checked(plan, everywhere(2, Access::scratch_or_copy)).hash(), plan.hash());
+  EXPECT_EQ(checked(plan, everywhere(2, Access::scratch_only)).size(), 4u);
+}
+
 }  // namespace
 }  // namespace ringside

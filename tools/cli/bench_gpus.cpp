@@ -11,6 +11,7 @@
 #include "ringside/base/error.hpp"
 #include "ringside/base/options.hpp"
 #include "ringside/base/text.hpp"
+#include "ringside/collectives/executors/mpi/transport.hpp"
 #include "ringside/tools/cli/commands.hpp"
 
 namespace ringside::cli {
@@ -75,10 +76,11 @@ void check_backend_options(const bench::BenchRequest& request, const Given& give
       throw Error(ErrorCode::bad_input, fmt::format("--{} has no meaning with --backend {}{}", name,
                                                     to_string(request.backend), why));
   };
-  if (request.backend == bench::BackendKind::host) {
+  if (!runs_on_gpus(request.backend)) {
     for (const auto* name : {"devices", "allow-virtual"})
       refuse(name, ": add --backend cuda (or nccl)");
     for (const auto* name : {"issue", "copies"}) refuse(name, ": add --backend cuda");
+    if (!runs_on_processes(request.backend)) refuse("memory", ": add --backend mpi");
   } else if (given("ngpus"))
     for (const auto* name : {"devices", "threads"})
       if (given(name))
@@ -89,6 +91,32 @@ void check_backend_options(const bench::BenchRequest& request, const Given& give
   for (const auto* name : {"issue", "copies"}) refuse(name, ": that is how our own calls are made");
   for (const auto* name : {"compare", "spread"})
     refuse(name, ": other libraries are measured beside --backend cuda");
+}
+
+/// Ranks are the processes that mpirun started.
+void settle_processes(const Given& given, bench::BenchRequest& request) {
+  for (const auto* name : {"ranks", "threads"})
+    if (given(name))
+      throw Error(ErrorCode::bad_input,
+                  fmt::format("--{} has no meaning with --backend {}: mpirun says how many", name,
+                              to_string(request.backend)));
+  for (const auto* name : {"tune", "regret", "spread"})
+    if (given(name))
+      throw Error(ErrorCode::bad_input, fmt::format("--{} has no meaning with --backend {}", name,
+                                                    to_string(request.backend)));
+  for (const auto& name : request.compare)
+    if (name != "openmpi" && name != "mpich")
+      throw Error(ErrorCode::bad_input,
+                  fmt::format("--compare {}: beside --backend mpi the MPI that runs it is measured "
+                              "(--compare openmpi or mpich)",
+                              name));
+  request.ranks = {mpi::transport().size()};
+}
+
+bool wants_shared_memory(const std::string& text) {
+  if (text == "shared") return true;
+  if (text != "private") reject("--memory", "private or shared", text);
+  return false;
 }
 
 }  // namespace
@@ -116,15 +144,20 @@ void add_gpu_options(CLI::App& command, GpuArguments& arguments) {
 void read_gpus(const GpuArguments& arguments, const Given& given, bench::BenchRequest& request) {
   const auto backend = bench::parse_backend(arguments.backend);
   if (!backend)
-    throw Error(
-        ErrorCode::bad_input,
-        fmt::format("--backend: expected host, cuda or nccl, got {}{}", quote(arguments.backend),
-                    did_you_mean(arguments.backend,
-                                 std::vector<std::string_view>{"host", "cuda", "nccl"})));
+    throw Error(ErrorCode::bad_input,
+                fmt::format("--backend: expected host, cuda, nccl, mpi or openmpi, got {}{}",
+                            quote(arguments.backend),
+                            did_you_mean(arguments.backend,
+                                         std::vector<std::string_view>{"host", "cuda", "nccl",
+                                                                       "mpi", "openmpi"})));
   request.backend = *backend;
   const auto number_of_gpus =
       given("ngpus") ? whole_number("-g", arguments.gpus, 1, static_cast<int>(most_devices)) : 0;
   check_backend_options(request, given);
+  if (runs_on_processes(request.backend)) {
+    if (given("memory")) request.shared_memory = wants_shared_memory(arguments.memory);
+    return settle_processes(given, request);
+  }
   if (request.backend == bench::BackendKind::host) {
     if (number_of_gpus > 1)  // 1 is what nccl-tests' users write
       throw Error(ErrorCode::bad_input,

@@ -17,7 +17,7 @@ using Given = std::function<bool(std::string_view name)>;
 /// The words of the command line, before they are understood.
 struct GpuArguments {
   std::string backend = "host";
-  std::string gpus, devices, issue, copies;
+  std::string gpus, devices, issue, copies, memory;
   bool allow_virtual = false;
 };
 

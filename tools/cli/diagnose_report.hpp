@@ -27,6 +27,7 @@ struct DiagnosisReport {
   MendPrices prices;
   std::vector<Compared> compared;  ///< with the machine that it ought to be
   std::optional<TrainingAdvice> advice;
+  std::vector<GradientCost> mended_gradients;  ///< predicted; empty where nothing can be mended
   std::optional<TrainedModel> model;
   std::uint64_t bytes = 0;  ///< of the all-reduce that is priced
   bool verbose = false;

@@ -93,10 +93,10 @@ std::vector<std::string> algorithms_of(const std::string& text) {
 trainer::BackendSettings backend_of(const Arguments& a) {
   trainer::BackendSettings backend;
   const auto kind = trainer::parse_backend(a.backend);
-  if (!kind) reject("--backend", "host, cuda or nccl", a.backend);
+  if (!kind) reject("--backend", "host, cuda, nccl or mpi", a.backend);
   backend.kind = *kind;
   if (a.devices.empty()) return backend;
-  if (backend.kind == trainer::BackendKind::host)
+  if (!runs_on_gpus(backend.kind))
     throw Error(ErrorCode::bad_input, "--devices needs --backend cuda or nccl");
   for (const auto word : split(a.devices, ','))
     backend.devices.push_back(static_cast<int>(whole_number("--devices", word, 0, 4095)));
@@ -210,10 +210,16 @@ class Narrator final : public trainer::Observer {
 
 int train(const Arguments& a) {
   TrainingSettings settings = settings_of(a);
-  const auto ranks =
-      a.ranks.empty() ? std::vector{std::min(2, allowed_cpu_count())} : ranks_of(a.ranks);
+  auto ranks = a.ranks.empty() ? std::vector{std::min(2, allowed_cpu_count())} : ranks_of(a.ranks);
   if (ranks.size() != 1)
     throw Error(ErrorCode::bad_input, "--ranks: one number (several with --compare)");
+  std::optional<World> processes;
+  if (settings.backend.kind == trainer::BackendKind::mpi) {
+    if (!a.ranks.empty())
+      throw Error(ErrorCode::bad_input, "--ranks: with --backend mpi mpirun says how many");
+    processes = World::mpi();
+    ranks = {processes->size()};
+  }
   settings.strategy.kind =
       a.strategy.empty()
           ? (ranks[0] == 1 ? StrategyKind::single : StrategyKind::distributed)
@@ -225,8 +231,13 @@ int train(const Arguments& a) {
 
   const auto engine = trainer::engine_for(settings.model.model);
   const auto data = data_of(a, settings.model.seed);
-  World world = trainer::make_world(settings.backend, ranks[0]);
+  World world = processes ? std::move(*processes) : trainer::make_world(settings.backend, ranks[0]);
   const bool text = a.format == "text";
+  if (world.first_rank_here() != 0) {  // the first process tells
+    Narrator nothing(false);
+    (void)trainer::train(world, *engine, data, settings, nothing);
+    return 0;
+  }
   if (text) {
     print(trainer::title(settings, data, ranks[0], engine->facts()) + trainer::table_head());
     flush();
@@ -272,6 +283,9 @@ std::vector<Contender> contenders_of(const Arguments& a, const TrainingSettings&
 
 int compare(const Arguments& a) {
   TrainingSettings settings = settings_of(a);
+  if (settings.backend.kind == trainer::BackendKind::mpi)
+    throw Error(ErrorCode::bad_input,
+                "--compare: the number of ranks changes, which --backend mpi cannot");
   if (!settings.checkpoint.empty() || settings.resume)
     throw Error(ErrorCode::bad_input, "--compare: no --checkpoint and no --resume");
   constexpr std::int64_t steps_by_default = 30;
@@ -329,9 +343,8 @@ void add_options(CLI::App& command, Arguments& a) {
       "What sums the gradients: a spec string or a plan file, one's own with --plugin (default: "
       "auto); a list with --compare");
   add("--backend", a.backend, "NAME",
-      "What gradients travel on: host, cuda (our plans on GPUs) or nccl (default: host); models "
-      "are "
-      "computed at the host either way");
+      "What gradients travel on: host, cuda (our plans on GPUs), nccl, or mpi (under mpirun, which "
+      "says how many ranks; default: host); models are computed at the host either way");
   add("--devices", a.devices, "N[,N...]", "GPUs, which ranks go round (default: all)");
   add("--data", a.data, "DIR",
       "Folder of IDX files with MNIST's names (default: Debian's dataset-fashion-mnist)");

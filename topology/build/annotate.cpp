@@ -52,6 +52,24 @@ NodeId gpu_of(const PcieStatus& status, std::size_t place, std::size_t listed,
                                                                               : status.bus_id));
 }
 
+/// Matrices of other times, other drivers: which holds nobody can tell.
+void check_same(const PeerAccess& access, const Topology& topology) {
+  const auto is_of_same = [&](const PeerAccess& known) {
+    if (known.capability == access.capability) return true;
+    const auto& told = known.capability.empty() ? access.capability : known.capability;
+    return (known.capability.empty() || access.capability.empty()) && told != "n" && told != "a";
+  };
+  for (const auto& known : topology.peer_access)
+    if (known.from == access.from && known.to == access.to && known.status != access.status &&
+        is_of_same(known))
+      throw Error(
+          ErrorCode::bad_input,
+          fmt::format("the inputs contradict each other: peer access from {} to {} is {} in "
+                      "one and {} in another",
+                      topology.node(access.from).name, topology.node(access.to).name, known.status,
+                      access.status));
+}
+
 /// A NUMA node that is not told is a different one.
 bool in_different_nodes(const RocmTopology& rocm, std::size_t i, std::size_t j) {
   const auto first = rocm.numa_node.find(rocm.names[i]),
@@ -80,6 +98,7 @@ void add_peer_access(const PeerMatrix& matrix, Topology& topology) {
       if (i == j || !to || status.empty()) continue;
       const PeerAccess access{
           .from = *from, .to = *to, .capability = matrix.capability, .status = status};
+      check_same(access, topology);
       if (std::ranges::find(topology.peer_access, access) == topology.peer_access.end())
         topology.peer_access.push_back(access);
     }

@@ -33,6 +33,11 @@ void add_matrix(const LinkMatrix& matrix, Topology& topology, std::vector<Findin
     throw Error(ErrorCode::bad_input,
                 fmt::format("the inputs are of different machines: one has {} GPUs, another {}",
                             gpus, matrix.gpus));
+  for (std::size_t i = 0; i < matrix.gpus; ++i)
+    if (!topology.find(matrix.names[i]))
+      throw Error(ErrorCode::bad_input,
+                  fmt::format("the inputs are of different machines: one has {}, another does not",
+                              matrix.names[i]));
   const auto is_fabric = [](const Link& link) {
     return link.kind == LinkKind::nvlink || link.kind == LinkKind::xgmi;
   };
@@ -41,7 +46,7 @@ void add_matrix(const LinkMatrix& matrix, Topology& topology, std::vector<Findin
     for (std::size_t j = i + 1; j < matrix.gpus; ++j) {
       const auto first = topology.find(matrix.names[i]), second = topology.find(matrix.names[j]);
       const auto& cell = matrix.cell(i, j);
-      if (!first || !second || !cell) continue;
+      if (!cell) continue;
       const auto pair = link_class(topology, *first, *second);
       if (cell->value >= pair.at_least && cell->value <= pair.at_most) continue;
       findings.push_back(

@@ -9,6 +9,7 @@
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/text.hpp"
+#include "ringside/topology/diagnose/one_machine.hpp"
 #include "ringside/topology/load.hpp"
 #include "ringside/topology/readers/text.hpp"
 
@@ -42,9 +43,16 @@ bool tells(const Reading& reading, int line) {
   return reading.first_line <= line && line <= reading.last_line;
 }
 
+/// A comment, a command behind its prompt, or a rule that is drawn: nobody expects more of it.
+bool tells_nothing(std::string_view line) {
+  line = trim(line);
+  return line.starts_with('#') || line.starts_with("$ ") ||
+         line.find_first_not_of("-=+|_ ") == std::string_view::npos;
+}
+
 void count_lines(Evidence::Source& source, std::span<const Reading> readings) {
   for (const auto& line : source.text.lines) {
-    if (trim(line.text).empty()) continue;
+    if (tells_nothing(line.text)) continue;
     ++source.lines;
     const bool known = std::ranges::any_of(
         readings, [&](const Reading& reading) { return tells(reading, line.number); });
@@ -173,7 +181,8 @@ bool Evidence::has(Input input) const {
       return std::ranges::any_of(all<PreflightReport>(),
                                  [](const auto& report) { return report->checks > 0; });
     case Input::concurrent_bandwidth:
-      return false;
+      return std::ranges::any_of(all<PreflightReport>(),
+                                 [](const auto& report) { return !report->at_once.empty(); });
     case Input::collective:
       return !all<CollectiveRows>().empty();
     case Input::nccl_log:
@@ -226,6 +235,8 @@ std::vector<std::string> Evidence::gpu_models() const {
     for (const auto& device : test->devices) models.push_back(device.model);
   for (const auto& test : all<NvBandwidth>())
     for (const auto& device : test->devices) models.push_back(device.model);
+  for (const auto& table : all<CollectiveRows>())
+    for (const auto& rank : table->listed) models.push_back(rank.model);
   std::vector<std::string> different;
   for (auto& model : models)
     if (!model.empty() && std::ranges::find(different, model) == different.end())
@@ -277,6 +288,7 @@ Evidence read_evidence(std::span<const EvidenceText> texts) {
   if (evidence.readings.empty())
     throw Error(ErrorCode::bad_input,
                 "nothing here that is understood: see ringside diagnose --help for what is");
+  check_one_machine(evidence.readings);
   auto loaded = load_readings(std::move(evidence.readings));
   evidence.readings = std::move(loaded.readings);
   evidence.built = std::move(loaded.built);

@@ -44,7 +44,7 @@ struct Evidence {
   struct Source {
     std::string name;
     Text text;
-    int lines = 0;    ///< that are not blank
+    int lines = 0;    ///< that are neither blank nor comments
     int unknown = 0;  ///< of these: in no reading
   };
 

@@ -23,7 +23,7 @@ enum class HostFactKind {
   driver,            ///< "version" -> "535.54.03"
   hypervisor,        ///< "flag" -> what says so
   complaint,         ///< an error that names its cause: "mapping" (of a peer's memory), "link"
-                     ///< (AER), "xid"
+                     ///< (AER), "xid", "fabric" (NVSwitch is not set up)
   process,           ///< of nvidia-smi's table: GPU's number -> "PID MEMORY_MIB NAME"
   power,             ///< of a PCIe link: "aspm" -> what is on
 };

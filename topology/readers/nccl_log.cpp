@@ -44,6 +44,9 @@ class LogReader {
     if (first_line_ == 0) first_line_ = line.number;
     last_line_ = line.number;
     note_process(text);
+    if (text.find("NET/IB : No device found") != std::string_view::npos ||
+        text.find("Failed to open libibverbs") != std::string_view::npos)
+      log_.no_infiniband = true;
     if (warning) {
       if (log_.warnings.size() < most_kept) log_.warnings.emplace_back(*warning);
       return;
@@ -52,6 +55,8 @@ class LogReader {
     read_trees(*info);
     read_affinity(*info);
     read_environment(*info);
+    if (const auto network = behind(*info, "Using network "))
+      log_.network = network->substr(0, network->find(' '));
     if (const auto words = behind(*info, "nranks ")) note_ranks(words->substr(0, words->find(' ')));
     if (const auto words = behind(*info, "nNodes "))
       if (const auto boxes = rank_in(words->substr(0, words->find_first_of(" ,"))))

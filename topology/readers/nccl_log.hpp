@@ -22,6 +22,8 @@ struct NcclLog {
   std::vector<std::string> warnings;
   std::vector<std::string> hosts;  ///< whose processes print, each once
   std::optional<int> boxes;        ///< nNodes, where it is stated
+  std::string network;             ///< that it uses between hosts: "Socket", "IB", "IBext_v8"
+  bool no_infiniband = false;      ///< it found no device or no library for InfiniBand
   bool truncated = false;
 };
 

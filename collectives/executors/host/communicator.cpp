@@ -2,18 +2,18 @@
 #include "ringside/collectives/executors/host/communicator.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <sched.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 
 #include "ringside/base/options.hpp"
-#include "ringside/base/text.hpp"
 #include "ringside/base/threads.hpp"
 #include "ringside/collectives/backend.hpp"
+#include "ringside/collectives/executors/host/agreement.hpp"
 #include "ringside/collectives/reduction/fold.hpp"
 #include "ringside/collectives/selector/choice.hpp"
 
@@ -139,6 +139,16 @@ bool HostCommunicator::work_on_messages(const std::function<bool()>& more) {
   return messages_.work(policy_, more);
 }
 
+std::shared_ptr<std::byte> HostCommunicator::shared_memory(std::size_t bytes) {
+  constexpr std::size_t page = 4096;
+  void* const memory = std::aligned_alloc(page, std::max(bytes + page - 1, page) / page * page);
+  if (memory == nullptr)
+    throw Error(ErrorCode::io, fmt::format("no memory for a buffer of {} bytes", bytes))
+        .at_rank(rank_);
+  std::memset(memory, 0, bytes);
+  return {static_cast<std::byte*>(memory), [](std::byte* at) { std::free(at); }};
+}
+
 const Prepared& HostCommunicator::prepared(const Call& call) {
   return prepared_calls_.get(call, call.options->algorithm, [&] {
     Preparation how = preparation_;
@@ -218,14 +228,7 @@ void HostCommunicator::fail_unless_complete(const Call& call, const WaitPolicy& 
   for (int rank = 0; rank < size(); ++rank)
     if (!entered(rank) && (gone < 0 || shared_->gone(rank))) missing.push_back(rank);
   if (missing.empty()) return;  // the last one came in the meantime
-  fail(Error(ErrorCode::timeout,
-             fmt::format("rank{} {} {} not entered {} (call {}){}", missing.size() > 1 ? "s" : "",
-                         fmt::join(missing, ", "), missing.size() > 1 ? "have" : "has",
-                         to_string(call.collective), call_,
-                         gone >= 0 ? fmt::format(": rank {} has returned without it", gone)
-                                   : fmt::format(" after {}", format_duration(policy.limit))))
-           .at_rank(rank_)
-           .with_peer(missing.front()));
+  fail(missing_ranks(missing, call.collective, call_, rank_, gone, policy.limit));
 }
 
 Placement HostCommunicator::agree() {
@@ -236,29 +239,13 @@ Placement HostCommunicator::agree() {
 }
 
 Placement HostCommunicator::compare_calls() {
-  const auto digest = [&](int rank) { return shared_->entry(rank, call_).digest; };
-  // All ranks come to the same verdict, and none has touched a buffer.
-  const auto differ = [&](int a, int b) {
-    const Signature& one = shared_->entry(a, call_).signature;
-    const Signature& other = shared_->entry(b, call_).signature;
-    throw Error(ErrorCode::mismatch,
-                fmt::format("ranks made different calls (call {}): rank {} {}; rank {} {}; they "
-                            "differ in {}",
-                            call_, a, describe(one), b, describe(other), differences(one, other)))
-        .at_rank(rank_)
-        .with_peer(b);
-  };
-  for (int peer = 1; peer < size(); ++peer)
-    if ((digest(peer) ^ digest(0)) & ~placement_bits) differ(0, peer);
-  int decided = -1;  // the first rank that has a say in the placement
+  std::vector<PublishedCall> published;
   for (int peer = 0; peer < size(); ++peer) {
-    if (placement_of(digest(peer)) == Placement::either) continue;
-    if (decided < 0)
-      decided = peer;
-    else if (digest(peer) != digest(decided))
-      differ(decided, peer);
+    const Entry& entry = shared_->entry(peer, call_);
+    published.push_back({entry.digest, &entry.signature});
   }
-  return decided < 0 ? Placement::either : placement_of(digest(decided));
+  // None has touched a buffer.
+  return agreed_placement(published, rank_, call_);
 }
 
 void HostCommunicator::collect_addresses() {
@@ -286,15 +273,10 @@ void HostCommunicator::prefetch_messages(std::size_t bytes) {
 
 void HostCommunicator::fold_messages(const Call& call, const SmallMessage& message) {
   prefetch_messages(message.longest_input_bytes());
-  for (const auto& block : message.blocks()) {
-    // The own input from where the caller has it: the entry's line is the peers' now.
-    const std::byte** source = sources_.data();
-    for (const auto& part : message.parts(block))
-      *source++ = (part.rank == rank_ ? call.input : shared_->entry(part.rank, call_).message) +
-                  part.offset;
-    std::byte* const destination = call.output + block.offset;
-    message.kernel()(sources_.data(), &destination, block.elements);
-  }
+  // The own input from where the caller has it: the entry's line is the peers' now.
+  message.fold(sources_.data(), call.output, [&](int rank) {
+    return rank == rank_ ? call.input : shared_->entry(rank, call_).message;
+  });
 }
 
 // --- ops -----------------------------------------------------------------------------------------
@@ -436,13 +418,8 @@ void HostCommunicator::fail_waiting_for(const BoundWait& wait, const Call& call,
   const auto& ops =
       schedule.streams[static_cast<std::size_t>(peer * schedule.lanes + int{wait.lane})];
   const int op = ops[(wait.value - 1) % ops.size()];
-  fail(Error(ErrorCode::timeout,
-             fmt::format("rank {} has not finished op {} of {} ({}, call {}) after {}", peer, op,
-                         to_string(call.collective), program.compiled->plan.spec(), call_,
-                         format_duration(policy.limit)))
-           .at_rank(rank_)
-           .with_peer(peer)
-           .at_step(op));
+  fail(unfinished_op(peer, op, call.collective, program.compiled->plan.spec(), call_, rank_,
+                     policy.limit));
 }
 
 }  // namespace ringside::host

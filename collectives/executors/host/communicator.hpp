@@ -73,6 +73,7 @@ class HostCommunicator final : public Communicator::Implementation {
   [[nodiscard]] std::unique_ptr<Implementation> split(int color, int key) override {
     return split_ranks(color, key, {});
   }
+  [[nodiscard]] std::shared_ptr<std::byte> shared_memory(std::size_t bytes) override;
 
  private:
   /// Stays valid until the next call.

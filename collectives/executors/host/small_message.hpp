@@ -58,6 +58,18 @@ class SmallMessage {
     return std::span(parts_).subspan(block.first_part, block.parts);
   }
 
+  /// Works out the output; `input_of(rank)`: where a rank's input lies. `sources`: room for as many
+  /// addresses as there are ranks.
+  template <class InputOf>
+  void fold(const std::byte** sources, std::byte* output, InputOf input_of) const {
+    for (const Block& block : blocks_) {
+      const std::byte** source = sources;
+      for (const Part& part : parts(block)) *source++ = input_of(part.rank) + part.offset;
+      std::byte* const destination = output + block.offset;
+      kernel_(sources, &destination, block.elements);
+    }
+  }
+
  private:
   std::size_t input_bytes_ = 0, longest_input_bytes_ = 0;
   FoldKernel kernel_;

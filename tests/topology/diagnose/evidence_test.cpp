@@ -55,6 +55,38 @@ TEST(Evidence, TakesVariablesWhereTheyAreSetNotWhereTheyAreTalkedAbout) {
   EXPECT_THROW((void)evidence_from("I also tried NCCL_P2P_DISABLE=1, which helped\n"), Error);
 }
 
+TEST(Evidence, KnowsTheRanksThatATableLists) {
+  const auto evidence = evidence_from(
+      "# nccl-tests version 2.17.6 nccl-headers=22501 nccl-library=22602\n"
+      "#  Rank  0 Group  0 Pid   5425 on      host1 device  0 [0x81] NVIDIA A100-PCIE-40GB\n"
+      "#  Rank  1 Group  0 Pid   4962 on      host2 device  3 [0x81] NVIDIA A100-PCIE-40GB\n"
+      "     1048576        262144     float     sum      -1   3332.3    0.31    0.31      0   "
+      "3392.5 "
+      "   0.31    0.31      0\n");
+  const auto& table = *evidence.all<CollectiveRows>().front().facts;
+  ASSERT_EQ(table.listed.size(), 2U);
+  EXPECT_EQ(table.listed[1].rank, 1);
+  EXPECT_EQ(table.listed[1].host, "host2");
+  EXPECT_EQ(table.listed[1].device, 3);
+  EXPECT_EQ(table.nccl_code, 22602);
+  EXPECT_EQ(evidence.gpu_models(), std::vector<std::string>{"NVIDIA A100-PCIE-40GB"});
+}
+
+TEST(Evidence, KnowsWhichNetworkNcclUses) {
+  const auto evidence = evidence_from(
+      "host1:1:1 [0] NCCL INFO NET/IB : No device found.\n"
+      "host1:1:1 [0] NCCL INFO Using network Socket\n");
+  const auto& log = *evidence.all<NcclLog>().front().facts;
+  EXPECT_EQ(log.network, "Socket");
+  EXPECT_TRUE(log.no_infiniband);
+}
+
+TEST(Evidence, KnowsThatSwitchesAreNotSetUp) {
+  EXPECT_EQ(value(evidence_from("CUDA error: system not yet initialized\n"),
+                  HostFactKind::complaint, "fabric"),
+            "CUDA error: system not yet initialized");
+}
+
 TEST(Evidence, CountsUnknownLinesAndRefusesWhatHasNothingElse) {
   const auto evidence = evidence_from("hello\n\nBOOT_IMAGE=/vmlinuz ro\nwhat is this\n");
   EXPECT_EQ(evidence.sources.front().lines, 3);
@@ -67,6 +99,36 @@ TEST(Evidence, RefusesTwoMachines) {
   const std::string three =
       "\tGPU0\tGPU1\tGPU2\nGPU0\t X \tPHB\tSYS\nGPU1\tPHB\t X \tSYS\nGPU2\tSYS\tSYS\t X \n";
   EXPECT_THROW((void)evidence_from(two + "\n" + three), Error);
+}
+
+std::string refusal_of(const std::vector<EvidenceText>& texts) {
+  try {
+    (void)read_evidence(texts);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// Two boxes with as many GPUs, linked alike.
+TEST(Evidence, TellsMachinesApartByTheModelsOfTheirGpus) {
+  const auto csv = [](const std::string& model) {
+    return "index, name, pci.bus_id, pcie.link.width.current\n0, " + model +
+           ", 00000000:01:00.0, 16\n";
+  };
+  EXPECT_NE(refusal_of({{"a", csv("NVIDIA A40")}, {"b", csv("NVIDIA L4")}})
+                .find("a lists a40, b lists l4"),
+            std::string::npos);
+  EXPECT_EQ(refusal_of({{"a", csv("NVIDIA A40")}, {"b", csv("A40")}}), "");
+}
+
+TEST(Evidence, RefusesMatricesOfPeerAccessThatContradictEachOther) {
+  const auto matrix = [](const std::string& status) {
+    return "$ nvidia-smi topo -p2p r\n \tGPU0\tGPU1\t\n GPU0\tX\t" + status + "\t\n GPU1\t" +
+           status + "\tX\t\n";
+  };
+  EXPECT_NE(refusal_of({{"a", matrix("OK")}, {"b", matrix("GNS")}}), "");
+  EXPECT_EQ(refusal_of({{"a", matrix("OK")}, {"b", matrix("OK")}}), "");
 }
 
 TEST(Evidence, KeepsFilesOfOneNameApart) {

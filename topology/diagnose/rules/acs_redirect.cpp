@@ -13,18 +13,12 @@ namespace ringside {
 namespace {
 
 constexpr const char* fix =
-    "switch ACS off in the BIOS, or clear it at every boot on all bridges between the GPUs, root "
+    "switch ACS (Access Control Services) off in the BIOS, or clear it at every boot on all "
+    "bridges between the GPUs, root "
     "ports and switch ports alike: setpci -s BRIDGE ECAP_ACS+6.w=0000 (bare metal only; a virtual "
     "machine needs it, there the hypervisor must enable ATS)";
 constexpr const char* confirm =
     "sudo lspci -vvv | grep -E '^[0-9a-f]|ACSCtl' shows ReqRedir+ on a bridge above a GPU";
-
-bool is_nvidia_gpu(const LspciDevice& device) {
-  return device.description.find("NVIDIA") != std::string::npos &&
-         (device.description.find("controller") != std::string::npos) &&
-         device.description.find("Audio") == std::string::npos &&
-         device.description.find("USB") == std::string::npos;
-}
 
 /// Pairs of GPUs that are joined below a host bridge; nothing where that is not known.
 std::optional<bool> any_pair_joined_by_switch(const Topology* topology) {
@@ -172,7 +166,7 @@ std::vector<Diagnosis> find(const Evidence& evidence) {
 
 Rule acs_redirect_rule() {
   return {.id = "D01",
-          .title = "ACS sends peer traffic up to the processor",
+          .title = "ACS sends traffic between GPUs up to the processor",
           .source =
               "NVIDIA/nccl#949, NVIDIA/nccl#2079, NVIDIA/nccl#629, NVIDIA/nccl#606, "
               "voipmonitor/rtx6kpro, NVIDIA/caffe#10",

@@ -34,7 +34,7 @@ std::vector<Diagnosis> find(const Evidence& evidence) {
       found.confirm =
           "groups of 3 and 4 chosen by socket: only those with two GPUs of one socket "
           "beside others collapse";
-      found.fix = "NCCL_P2P_LEVEL=SYS, which restored the speed there";
+      found.fix = "set NCCL_P2P_LEVEL=SYS for the job, which restored the speed there";
       found.slowdown = alone->busbw / std::max(together->busbw, 1e-3);
       return {std::move(found)};
     }

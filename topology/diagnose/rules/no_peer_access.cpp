@@ -18,15 +18,28 @@ std::string_view who_refuses(std::string_view status) {
   return "the GPUs do not support it (NS)";
 }
 
-Diagnosis diagnosis_of(std::string why, std::vector<ShownLine> lines) {
+/// What refuses decides what can be done.
+std::string fix_for(std::string_view status) {
+  const std::string rest =
+      "data go through the host's memory, however near the cards are; what can be won is how that "
+      "is done (D12) and in which order (D13)";
+  if (status == "CNS")
+    return "on real hardware another slot, if the board's manual names one behind the same switch "
+           "or processor; in a virtual machine see D08. Otherwise " +
+           rest;
+  if (status == "TNS" || status == "DR")
+    return "look at the driver's settings (nvidia-smi -q, modprobe's options). Otherwise " + rest;
+  return "nothing in NVIDIA's driver: cards such as GeForce, T4 and L4 have no peer access over "
+         "PCIe, so " +
+         rest;
+}
+
+Diagnosis diagnosis_of(std::string why, std::vector<ShownLine> lines, std::string_view status) {
   Diagnosis found;
   found.certainty = Certainty::certain;
   found.why = std::move(why);
   found.shown = std::move(lines);
-  found.fix =
-      "nothing in the stock driver: GeForce cards have no peer access over PCIe. Data go through "
-      "the host's memory whatever the distance between cards; what can be won is how (D12) and in "
-      "which order (D13)";
+  found.fix = fix_for(status);
   return found;
 }
 
@@ -44,12 +57,13 @@ std::vector<Diagnosis> find(const Evidence& evidence) {
   if (denied > 0)
     return {diagnosis_of(
         fmt::format("{} of {} pairs have no peer access: {}", denied, all, who_refuses(status)),
-        staging ? staging->lines : std::vector<ShownLine>{})};
-  if (staging && staging->by_driver) return {diagnosis_of(staging->why, staging->lines)};
+        staging ? staging->lines : std::vector<ShownLine>{}, status)};
+  if (staging && staging->by_driver) return {diagnosis_of(staging->why, staging->lines, "NS")};
   for (const auto& log : evidence.all<NcclLog>()) {
     auto lines = evidence.lines_with(*log.reading, "P2P is disabled between connected GPUs", 2);
     if (!lines.empty())
-      return {diagnosis_of("NCCL finds no peer access between connected GPUs", std::move(lines))};
+      return {
+          diagnosis_of("NCCL finds no peer access between connected GPUs", std::move(lines), "NS")};
   }
   return {};
 }

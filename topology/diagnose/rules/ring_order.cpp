@@ -88,7 +88,8 @@ std::vector<Diagnosis> find(const Evidence& evidence) {
       found.mend.ring_as_is = ring;
       found.mend.ring_order = better;
       found.fix = fmt::format(
-          "ranks in the order of the switches: CUDA_VISIBLE_DEVICES={}, and no NCCL_RINGS or "
+          "put the ranks in the order of the switches: set CUDA_VISIBLE_DEVICES={}, and no "
+          "NCCL_RINGS or "
           "NCCL_GRAPH_FILE that says otherwise",
           fmt::join(better, ","));
       found.slowdown = static_cast<double>(now) / least;

@@ -40,8 +40,9 @@ std::vector<Diagnosis> find(const Evidence& evidence) {
       slower, compared, where, gb(worst_on), gb(worst_off));
   found.confirm = "the collective gets faster with NCCL_P2P_DISABLE=1";
   found.fix =
-      "peer access only where it is the faster way: NCCL_P2P_LEVEL=PHB or NODE keeps it within a "
-      "socket. On EPYC also try NPS4 in the BIOS, if the check above confirms it";
+      "use peer access only where it is the faster way: NCCL_P2P_LEVEL=PHB (or NODE) for the job "
+      "keeps it within a socket, NCCL_P2P_DISABLE=1 switches it off. On EPYC also try NPS4 in the "
+      "BIOS, if the check above confirms it";
   found.slowdown = 1 / worst;
   return {std::move(found)};
 }

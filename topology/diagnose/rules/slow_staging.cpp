@@ -50,13 +50,14 @@ std::vector<Diagnosis> find(const Evidence& evidence) {
       "host memory from a kernel, and each of these loads waits for the bus",
       gb(row->busbw), gb(*copy));
   add_lines(found.shown, {row->line});
-  add_lines(found.shown, staging->lines);
+  add_lines(found.shown, lines_via(evidence, "SHM"));
+  add_lines(found.shown, staging->lines, 5);
   found.confirm =
       "with NCCL_SHM_USE_CUDA_MEMCPY=1 the log says \"via SHM/CE\", and the collective "
       "is several times as fast";
   found.fix =
-      "NCCL_SHM_USE_CUDA_MEMCPY=1: copy engines stage (2.2 -> 10.6 GB/s with 4 RTX 4090, as "
-      "measured by the source)";
+      "set NCCL_SHM_USE_CUDA_MEMCPY=1 for the job: then the GPUs' copy engines move the data, not "
+      "kernels (2.2 -> 10.6 GB/s with 4 RTX 4090, as measured by the source)";
   found.mend.as_is = {"p2p=off"};
   found.mend.mended = {"copies=engine"};
   found.slowdown = std::min(*copy / 2 / std::max(row->busbw, 0.1), 10.0);

@@ -57,8 +57,10 @@ std::vector<Diagnosis> find(const Evidence& evidence) {
       "with NCCL_P2P_LEVEL=SYS the log says \"via P2P\", and nccl-tests counts nothing "
       "wrong";
   found.fix = switched_on(evidence, "NCCL_P2P_DISABLE")
-                  ? "unset NCCL_P2P_DISABLE; NCCL_P2P_LEVEL=SYS where GPUs are far apart"
-                  : "NCCL_P2P_LEVEL=SYS: by default NCCL uses peer access only up to a distance "
+                  ? "unset NCCL_P2P_DISABLE for the job; where GPUs are far apart also set "
+                    "NCCL_P2P_LEVEL=SYS"
+                  : "set NCCL_P2P_LEVEL=SYS for the job: by default NCCL uses peer access only up "
+                    "to a distance "
                     "that depends on the processor's maker. On dual EPYC Turin also "
                     "NCCL_MIN_NCHANNELS=8";
   found.mend.as_is = {"p2p=off"};

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#include "ringside/collectives/executors/mpi/board.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <new>
+#include <string_view>
+#include <utility>
+
+namespace ringside::mpi {
+namespace {
+
+template <std::size_t size>
+void store_text(std::array<char, size>& to, std::string_view text) {
+  const std::size_t length = std::min(text.size(), size - 1);
+  std::copy_n(text.begin(), length, to.begin());
+  to[length] = '\0';
+}
+
+}  // namespace
+
+void Entry::set_signature(const host::Signature& from, std::uint64_t its_digest,
+                          std::size_t its_message_bytes) {
+  signature = from;
+  signature.spec = nullptr;
+  store_text(spec, from.spec);
+  digest = its_digest;
+  message_bytes = its_message_bytes;
+}
+
+bool FailureRecord::store(const Error& cause) {
+  if (claimed.exchange(true)) return false;
+  code = static_cast<int>(cause.code());
+  rank = cause.rank().value_or(-1);
+  peer = cause.peer().value_or(-1);
+  step = cause.step().value_or(-1);
+  store_text(words, cause.what());
+  set.store(true, std::memory_order_release);
+  return true;
+}
+
+Error FailureRecord::cause() const {
+  Error error(static_cast<ErrorCode>(code), words.data());
+  if (rank >= 0) error.at_rank(rank);
+  if (peer >= 0) error.with_peer(peer);
+  if (step >= 0) error.at_step(step);
+  return error;
+}
+
+Board::Board(std::shared_ptr<Team> team, std::vector<int> members)
+    : team_(std::move(team)), members_(std::move(members)) {
+  const auto own = std::find(members_.begin(), members_.end(), team_->rank());
+  rank_ = static_cast<int>(own - members_.begin());
+  std::map<int, std::vector<int>> by_host;
+  for (int rank = 0; rank < ranks(); ++rank) by_host[team_->host_of(member(rank))].push_back(rank);
+  near_ = by_host.extract(team_->host_of(team_->rank())).mapped();
+  for (auto& [host, ranks] : by_host) far_hosts_.push_back(std::move(ranks));
+
+  own_block_ = Arena::allocate(team_->arena(), sizeof(RankBlock));
+  new (own_block_.get()) RankBlock;  // NOLINT: lives in shared memory
+  if (!leads()) return;
+  own_host_block_ = Arena::allocate(team_->arena(), host_block_bytes(ranks()));
+  new (own_host_block_.get()) HostBlock;
+  auto* entries =
+      reinterpret_cast<std::array<Entry, 2>*>(own_host_block_.get() + sizeof(HostBlock));
+  for (const auto& ranks : far_hosts_)
+    for (const int rank : ranks) new (entries + rank) std::array<Entry, 2>;
+}
+
+Board::~Board() {
+  if (host_block_ == nullptr) return;  // never connected: nobody looks
+  block(rank_).closed.store(true, std::memory_order_release);
+  const bool all_closed = std::all_of(near_.begin(), near_.end(), [&](int rank) {
+    return block(rank).closed.load(std::memory_order_acquire);
+  });
+  if (all_closed) return;
+  // Others may still look at what is here.
+  for (auto* memory : {&own_block_, &own_host_block_, &scratch_[0], &scratch_[1]})
+    team_->keep(std::move(*memory));
+}
+
+BlockOffsets Board::offsets() const {
+  return {offset_of(own_block_.get()), own_host_block_ ? offset_of(own_host_block_.get()) : 0};
+}
+
+void Board::connect(const std::vector<BlockOffsets>& of_all) {
+  const auto at = [&](int rank) { return of_all[static_cast<std::size_t>(rank)]; };
+  auto* const host_block = address(near_.front(), at(near_.front()).host_block);
+  auto* const far_entries = reinterpret_cast<std::array<Entry, 2>*>(host_block + sizeof(HostBlock));
+  blocks_.resize(members_.size());
+  for (int rank = 0; rank < ranks(); ++rank) {
+    const auto i = static_cast<std::size_t>(rank);
+    if (is_near(rank))
+      blocks_[i] = reinterpret_cast<RankBlock*>(address(rank, at(rank).rank_block));
+    entries_.push_back(is_near(rank) ? &blocks_[i]->entries : far_entries + rank);
+  }
+  host_block_ = reinterpret_cast<HostBlock*>(host_block);
+}
+
+std::byte* Board::scratch(std::uint64_t call, std::size_t bytes) {
+  auto& memory = scratch_[call & 1];
+  auto& length = scratch_bytes_[call & 1];
+  if (length < bytes) {
+    length = 0;
+    memory.reset();
+    memory = Arena::allocate(team_->arena(), bytes);
+    length = bytes;
+  }
+  return memory.get();
+}
+
+Error failed_before(const Board& board) {
+  const Error cause = board.failure().cause();
+  Error error(ErrorCode::failed,
+              fmt::format("the communicator failed in an earlier call: {}", cause.what()));
+  if (cause.peer()) error.with_peer(*cause.peer());
+  return error.at_rank(board.rank());
+}
+
+void throw_if_failed(const Board& board) {
+  if (board.failure().set.load(std::memory_order_acquire)) throw failed_before(board);
+}
+
+std::uint64_t Board::offset_of(const void* address) const {
+  return static_cast<std::uint64_t>(static_cast<const std::byte*>(address) -
+                                    team_->arena()->segment().data());
+}
+
+}  // namespace ringside::mpi

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#include "ringside/collectives/executors/mpi/job.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "ringside/base/options.hpp"
+#include "ringside/collectives/selector/choice.hpp"
+
+namespace ringside::mpi {
+namespace {
+
+int ranks_here(const Team& team) {
+  int count = 0;
+  for (int rank = 0; rank < team.size(); ++rank) count += team.is_near(rank) ? 1 : 0;
+  return count;
+}
+
+}  // namespace
+
+Job::Job(std::shared_ptr<Team> team)
+    : team_(std::move(team)),
+      tuning_(tuning_in_use()),
+      most_inline_(std::min<std::size_t>(option<std::uint64_t>("mpi_inline"), message_capacity)),
+      cores_(team_->cores_of(team_->host_of(team_->rank()))),
+      with_a_core_each_(host::WaitPolicy::for_threads(1)),
+      crowded_(host::WaitPolicy::for_threads(std::numeric_limits<int>::max())),
+      threads_(ranks_here(*team_)) {
+  // Of the order of a slice's way over a slow network: while messages move, nobody sleeps.
+  constexpr Seconds patience{10e-3};
+  if (team_->hosts() > 1)
+    for (auto* policy : {&with_a_core_each_, &crowded_})
+      policy->sleep_after = std::max(policy->sleep_after, patience);
+  // Whether a call's entries hold messages must be the same for all ranks.
+  std::vector<std::size_t> all(static_cast<std::size_t>(team_->size()));
+  team_->transport().all_gather(&most_inline_, all.data(), sizeof(std::size_t));
+  most_inline_ = *std::min_element(all.begin(), all.end());
+}
+
+host::WaitPolicy Job::policy() const {
+  return threads_.load(std::memory_order_relaxed) > cores_ ? crowded_ : with_a_core_each_;
+}
+
+}  // namespace ringside::mpi

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+/// A world of MPI processes, and its runs.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include "ringside/base/error.hpp"
+#include "ringside/collectives/backend.hpp"
+#include "ringside/collectives/executors/mpi/communicator.hpp"
+#include "ringside/collectives/prover.hpp"
+
+namespace ringside::mpi {
+namespace {
+
+std::string words_of(const std::exception_ptr& exception) {
+  try {
+    std::rethrow_exception(exception);
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "something that is no std::exception";
+  }
+}
+
+class MpiProcesses final : public Processes {
+ public:
+  MpiProcesses() : transport_(transport()) {
+    if (transport_.size() > max_proven_ranks)
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("a world of {} processes: 1 to {} are possible", transport_.size(),
+                              max_proven_ranks));
+    team_ = std::make_shared<Team>(transport_);
+    job_ = std::make_shared<Job>(team_);
+  }
+
+  [[nodiscard]] int size() const override { return team_->size(); }
+  [[nodiscard]] int rank() const override { return team_->rank(); }
+
+  void run(const std::function<void(Communicator&)>& body) override {
+    const int rank = team_->rank();
+    auto end = make_end();
+    MpiCommunicator& own = *end;
+    std::optional<Communicator> communicator(std::move(end));
+    auto exception = exception_of([&] { body(*communicator); });
+    transport_.finalize_at_exit(!exception);
+    if (exception) {
+      own.end(Error(ErrorCode::aborted,
+                    fmt::format("rank {} ended with: {}", rank, words_of(exception)))
+                  .with_peer(rank));
+    }
+    communicator.reset();
+    if (exception) std::rethrow_exception(exception);
+  }
+
+ private:
+  /// A collective.
+  [[nodiscard]] std::unique_ptr<MpiCommunicator> make_end() {
+    std::vector<int> members(static_cast<std::size_t>(size()));
+    std::iota(members.begin(), members.end(), 0);
+    auto board = std::make_shared<Board>(team_, std::move(members));
+    struct Told {
+      BlockOffsets offsets;
+      int context;
+    };
+    const Told mine{board->offsets(), job_->next_context()};
+    std::vector<Told> all(static_cast<std::size_t>(size()));
+    transport_.all_gather(&mine, all.data(), sizeof(Told));
+    std::vector<BlockOffsets> offsets;
+    int context = 0;
+    for (const Told& told : all) {
+      offsets.push_back(told.offsets);
+      context = std::max(context, told.context);
+    }
+    board->connect(offsets);
+    job_->use_contexts_below(context + 1);
+    return std::make_unique<MpiCommunicator>(job_, std::move(board), context);
+  }
+
+  Transport& transport_;
+  std::shared_ptr<Team> team_;
+  std::shared_ptr<Job> job_;
+};
+
+}  // namespace
+
+std::unique_ptr<Processes> make_processes() { return std::make_unique<MpiProcesses>(); }
+
+}  // namespace ringside::mpi

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+#include "ringside/collectives/executors/mpi/runner.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ringside/collectives/executors/mpi/private_memory.hpp"
+
+namespace ringside::mpi {
+namespace {
+
+// Messages of a lane that are under way at a time: enough to keep a network busy.
+constexpr std::size_t most_flights = 64;
+
+}  // namespace
+
+Runner::Runner(Board& board, Tags tags)
+    : board_(board),
+      transport_(board.team().transport()),
+      tags_(tags),
+      bases_(static_cast<std::size_t>(board.ranks()) * 3) {}
+
+void Runner::begin(const Bound& bound, std::uint64_t call, const std::byte* input,
+                   std::byte* output) {
+  bound_ = &bound;
+  call_ = call;
+  const host::Program& program = bound.program;
+  lanes_.assign(program.lanes.size(), {});
+  unfinished_ =
+      static_cast<std::size_t>(std::count_if(program.lanes.begin(), program.lanes.end(),
+                                             [](const auto& steps) { return !steps.empty(); }));
+  sources_.resize(std::max<std::size_t>(sources_.size(), program.most_sources));
+  destinations_.resize(std::max<std::size_t>(destinations_.size(), program.most_destinations));
+  for (const int peer : board_.near()) {
+    const Where& where = board_.entry(peer, call).where;
+    const auto set = [&](Buffer buffer, std::byte* at) {
+      bases_[host::base_index(peer, buffer)] = at;
+    };
+    const auto user = [&](std::uint64_t at) {
+      return where.shared != 0 ? board_.address(peer, at) : reinterpret_cast<std::byte*>(at);
+    };
+    // Inputs are only read: the prover refuses plans that write them.
+    set(Buffer::input, peer == board_.rank() ? const_cast<std::byte*>(input) : user(where.input));
+    set(Buffer::output, peer == board_.rank() ? output : user(where.output));
+    set(Buffer::scratch, board_.address(peer, where.scratch));
+  }
+}
+
+bool Runner::advance() {
+  bool moved = false;
+  for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+    if (lanes_[lane].done == bound_->program.lanes[lane].size()) continue;
+    moved |=
+        lane < static_cast<std::size_t>(bound_->lanes) ? advance_ops(lane) : advance_messages(lane);
+  }
+  return moved;
+}
+
+bool Runner::advance_ops(std::size_t lane) {
+  const auto& steps = bound_->program.lanes[lane];
+  Lane& state = lanes_[lane];
+  const std::uint32_t before = state.done;
+  while (state.done < steps.size()) {
+    const host::Step& step = steps[state.done];
+    if (first_unreached(step) != nullptr) break;
+    execute(step);
+    set_done(lane, state.done + 1);
+  }
+  state.next = state.done;
+  return state.done != before;
+}
+
+bool Runner::advance_messages(std::size_t lane) {
+  const auto& steps = bound_->program.lanes[lane];
+  Lane& state = lanes_[lane];
+  bool moved = false;
+  while (state.next < steps.size() && state.flights.size() < most_flights &&
+         first_unreached(steps[state.next]) == nullptr) {
+    begin_messages(steps[state.next], lane);
+    ++state.next;
+    moved = true;
+  }
+  while (!state.flights.empty() && transport_.done(state.flights.front().ticket))
+    state.flights.pop_front();
+  const std::uint32_t done = state.flights.empty() ? state.next : state.flights.front().step;
+  if (done == state.done) return moved;
+  set_done(lane, done);
+  return true;
+}
+
+void Runner::set_done(std::size_t lane, std::uint32_t done) {
+  lanes_[lane].done = done;
+  if (done == bound_->program.lanes[lane].size()) --unfinished_;
+  board_.progress(board_.rank(), static_cast<int>(lane))
+      .store(host::progress(call_, done), std::memory_order_release);
+}
+
+void Runner::execute(const host::Step& step) {
+  const host::Program& program = bound_->program;
+  if (const Role& role = bound_->roles[step.op]; role.kind != Role::Kind::fold)
+    return copy(step, role);
+  const FoldKernel& kernel = program.kernels[step.kernel];
+  for (std::uint32_t i = 0; i < step.runs; ++i) {
+    const host::Run& run = program.runs[step.first_run + i];
+    const host::Address* address = &program.addresses[run.first_address];
+    for (std::uint32_t source = 0; source < step.sources; ++source, ++address)
+      sources_[source] = bases_[address->base] + address->offset;
+    for (std::uint32_t to = 0; to < step.destinations; ++to, ++address)
+      destinations_[to] = bases_[address->base] + address->offset;
+    kernel(sources_.data(), destinations_.data(), run.elements);
+  }
+}
+
+namespace {
+
+/// The memory of a run of a plain copy.
+struct Ends {
+  std::byte* from;
+  std::byte* to;
+};
+
+Ends ends_of(const host::Program& program, const host::Run& run,
+             const std::vector<std::byte*>& bases) {
+  const host::Address* address = &program.addresses[run.first_address];
+  return {bases[address[0].base] + address[0].offset, bases[address[1].base] + address[1].offset};
+}
+
+}  // namespace
+
+void Runner::copy(const host::Step& step, const Role& role) {
+  const host::Program& program = bound_->program;
+  const int process = board_.team().process(board_.member(role.peer));
+  for (std::uint32_t i = 0; i < step.runs; ++i) {
+    const host::Run& run = program.runs[step.first_run + i];
+    const Ends ends = ends_of(program, run, bases_);
+    const std::size_t bytes = run.elements * bound_->element_bytes;
+    const bool copied = role.kind == Role::Kind::fetch
+                            ? read_private(process, ends.from, ends.to, bytes)
+                            : write_private(process, ends.to, ends.from, bytes);
+    if (!copied)
+      throw Error(ErrorCode::io, fmt::format("cannot copy the memory of {}",
+                                             board_.team().describe(board_.member(role.peer))))
+          .at_rank(board_.rank())
+          .with_peer(role.peer)
+          .at_step(static_cast<int>(step.op));
+  }
+}
+
+void Runner::begin_messages(const host::Step& step, std::size_t lane) {
+  const host::Program& program = bound_->program;
+  const Role& role = bound_->roles[step.op];
+  const int peer = board_.member(role.peer);
+  const int tag = tags_.lane(static_cast<int>(lane) % bound_->lanes);
+  for (std::uint32_t i = 0; i < step.runs; ++i) {
+    const host::Run& run = program.runs[step.first_run + i];
+    const Ends ends = ends_of(program, run, bases_);
+    const std::size_t bytes = run.elements * bound_->element_bytes;
+    lanes_[lane].flights.push_back({role.kind == Role::Kind::send
+                                        ? transport_.send(ends.from, bytes, peer, tag)
+                                        : transport_.receive(ends.to, bytes, peer, tag),
+                                    lanes_[lane].next});
+  }
+}
+
+// --- waiting -------------------------------------------------------------------------------------
+
+bool Runner::reached(const host::BoundWait& wait) const {
+  return host::reached(board_.progress(wait.rank, wait.lane).load(std::memory_order_acquire),
+                       host::progress(call_, wait.value));
+}
+
+const host::BoundWait* Runner::first_unreached(const host::Step& step) const {
+  const host::BoundWait* wait = bound_->program.waits.data() + step.first_wait;
+  for (std::uint32_t i = 0; i < step.waits; ++i, ++wait)
+    if (!reached(*wait)) return wait;
+  return nullptr;
+}
+
+const host::BoundWait* Runner::leave_obstacle() const {
+  for (const host::BoundWait& wait : bound_->program.leave_waits)
+    if (!reached(wait)) return &wait;
+  return nullptr;
+}
+
+Obstacle Runner::described(const host::BoundWait& wait) const {
+  const Schedule& schedule = bound_->program.compiled->schedule;
+  const auto& ops =
+      schedule.streams[static_cast<std::size_t>(wait.rank * schedule.lanes + int{wait.lane})];
+  return {wait.rank, ops[(wait.value - 1) % ops.size()]};
+}
+
+std::optional<Obstacle> Runner::obstacle() const {
+  if (is_over()) {
+    const auto* wait = leave_obstacle();
+    return wait == nullptr ? std::nullopt : std::optional(described(*wait));
+  }
+  // Another rank of this host first: then perhaps it is that one which waits for a message.
+  std::optional<Obstacle> message;
+  for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+    const auto& steps = bound_->program.lanes[lane];
+    const Lane& state = lanes_[lane];
+    if (!state.flights.empty() && !message) {
+      const auto op = steps[state.flights.front().step].op;
+      message = {bound_->roles[op].peer, static_cast<int>(op)};
+    }
+    if (state.next == steps.size()) continue;
+    const auto* wait = first_unreached(steps[state.next]);
+    if (wait != nullptr && wait->rank != board_.rank()) return described(*wait);
+  }
+  return message;
+}
+
+void Runner::drop() {
+  for (Lane& lane : lanes_) {
+    for (Flight& flight : lane.flights) transport_.drop(flight.ticket);
+    lane.flights.clear();
+  }
+}
+
+}  // namespace ringside::mpi
