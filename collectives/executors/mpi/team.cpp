@@ -18,6 +18,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <new>
 #include <numeric>
 #include <optional>
 #include <string_view>
@@ -210,9 +211,32 @@ void Team::try_single_copies(const std::vector<Facts>& all) {
   single_copies_ = std::all_of(each.begin(), each.end(), [](char can) { return can != 0; });
 }
 
-void Team::keep(std::shared_ptr<std::byte> memory) {
+std::uint64_t Team::new_flag() {
+  static_assert(sizeof(std::atomic<bool>) == 1 && std::atomic<bool>::is_always_lock_free);
+  constexpr std::size_t flags_at_once = 4096;  // a page
   const std::lock_guard lock(mutex_);
-  kept_.push_back(std::move(memory));
+  forget_unwatched();  // a new communicator shall find the memory of old ones
+  if (flags_left_ == 0) {
+    flags_.push_back(Arena::allocate(arena_, flags_at_once));
+    flags_left_ = flags_at_once;
+  }
+  std::byte* const at = flags_.back().get() + --flags_left_;
+  new (at) std::atomic<bool>(false);  // NOLINT: lives in shared memory
+  return static_cast<std::uint64_t>(at - arena_->segment().data());
+}
+
+void Team::keep(std::vector<std::shared_ptr<std::byte>> memory,
+                std::vector<std::atomic<bool>*> until_set) {
+  const std::lock_guard lock(mutex_);
+  kept_.push_back({std::move(memory), std::move(until_set)});
+  forget_unwatched();
+}
+
+void Team::forget_unwatched() {
+  std::erase_if(kept_, [](const Kept& kept) {
+    return std::all_of(kept.until_set.begin(), kept.until_set.end(),
+                       [](const auto* flag) { return flag->load(std::memory_order_acquire); });
+  });
 }
 
 int Team::cores() const { return std::accumulate(cores_.begin(), cores_.end(), 0); }

@@ -157,6 +157,23 @@ TEST(MpiWorld, PartsOfASplitWorkSideBySide) {
   });
 }
 
+TEST(MpiWorld, TheMemoryOfPartsThatHaveGoneIsUsedAgain) {
+  mpi_world().run([](Communicator& comm) {
+    constexpr std::size_t floats = 100'000;
+    const auto address = [&] {
+      auto part = comm.split(0);
+      std::vector<float> data(floats, 1.0F);
+      part->all_reduce(std::span(data));
+      return reinterpret_cast<std::uintptr_t>(part->shared_memory(floats * sizeof(float)).bytes().data());
+    };
+    const auto before = address();
+    std::uintptr_t after = 0;
+    for (int i = 0; i < 60; ++i) after = address();
+    EXPECT_LT(after, before + 20 * floats * sizeof(float));
+    comm.barrier();
+  });
+}
+
 TEST(MpiWorld, MessagesGoRound) {
   if (mpi_world().size() < 2) GTEST_SKIP();
   mpi_world().run([](Communicator& comm) {
