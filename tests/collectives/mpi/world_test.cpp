@@ -164,7 +164,8 @@ TEST(MpiWorld, TheMemoryOfPartsThatHaveGoneIsUsedAgain) {
       auto part = comm.split(0);
       std::vector<float> data(floats, 1.0F);
       part->all_reduce(std::span(data));
-      return reinterpret_cast<std::uintptr_t>(part->shared_memory(floats * sizeof(float)).bytes().data());
+      return reinterpret_cast<std::uintptr_t>(
+          part->shared_memory(floats * sizeof(float)).bytes().data());
     };
     const auto before = address();
     std::uintptr_t after = 0;
