@@ -117,20 +117,19 @@ struct Shared {
   const Dataset& data;
   const TrainingSettings& settings;
   Observer& observer;
-  std::string data_digest;  ///< where a checkpoint or another process asks for it
+  std::string data_digest;  ///< where a checkpoint is written
   std::vector<EpochReport> reports;
   std::optional<Position> saved;
 };
 
 /// What ranks of several processes are told each for itself.
-std::vector<Told> told(const Shared& shared) {
-  const TrainingSettings& s = shared.settings;
+std::vector<Told> told(const TrainingSettings& s, const Dataset& data) {
   const StrategySettings& strategy = s.strategy;
   return {
       {"model", fmt::format("{} {} {}", to_string(s.model.model), width_of(s.model),
                             to_string(s.model.precision))},
       {"seed", fmt::to_string(s.model.seed)},
-      {"data", fmt::format("{} {}", shared.data_digest, shared.data.test.count())},
+      {"data", fmt::format("{} {}", to_hex(digest_of(data.training)), data.test.count())},
       {"strategy", std::string(to_string(strategy.kind))},
       {"algorithm", strategy.algorithm},
       {"wire type", fmt::to_string(strategy.narrow_wire)},
@@ -374,9 +373,8 @@ class Trainee {
   std::uint64_t batch_bytes_ = 0;
 };
 
-}  // namespace
-
-void check(const TrainingSettings& settings, const Dataset& data, const World& world) {
+/// What this process finds wrong.
+void check_here(const TrainingSettings& settings, const Dataset& data, const World& world) {
   check(settings.model);
   check_sense(settings, data, world.size());
   if (!settings.checkpoint.empty() && world.first_rank_here() == 0) {
@@ -384,6 +382,17 @@ void check(const TrainingSettings& settings, const Dataset& data, const World& w
     check_writable(settings.checkpoint + std::string(previous_suffix));
   }
   if (settings.resume) check_resumed(*settings.resume, settings, data);
+}
+
+}  // namespace
+
+void check(const TrainingSettings& settings, const Dataset& data, World& world) {
+  if (settings.backend.kind != BackendKind::mpi) return check_here(settings, data, world);
+  // Within a run, so that all processes end if one refuses.
+  world.run([&](Communicator& comm) {
+    check_here(settings, data, world);
+    check_agreement(told(settings, data), comm);
+  });
 }
 
 std::vector<std::string> changes_since_checkpoint(const TrainingSettings& settings,
@@ -408,8 +417,7 @@ std::vector<EpochReport> train(World& world, Engine& engine, const Dataset& data
                                const TrainingSettings& settings, Observer& observer) {
   check(settings, data, world);
   Shared shared{engine, data, settings, observer, {}, {}, {}};
-  if (!settings.checkpoint.empty() || settings.backend.kind == BackendKind::mpi)
-    shared.data_digest = to_hex(digest_of(data.training));
+  if (!settings.checkpoint.empty()) shared.data_digest = to_hex(digest_of(data.training));
   try {
     const auto devices = devices_of(settings.backend, world.size());
     world.run([&](Communicator& comm) {
@@ -419,7 +427,6 @@ std::vector<EpochReport> train(World& world, Engine& engine, const Dataset& data
         at_host.emplace(staged(comm, devices[static_cast<std::size_t>(comm.rank())]));
       Communicator& fast = at_host ? *at_host : comm;
       if (settings.wire > 0) slow.emplace(throttled(fast, settings.wire));
-      if (settings.backend.kind == BackendKind::mpi) check_agreement(told(shared), comm);
       Trainee(shared, slow ? *slow : fast).run();
     });
   } catch (const Error& error) {
