@@ -214,7 +214,8 @@ std::optional<StatedValue> Evidence::host_value(HostFactKind kind, std::string_v
 
 std::optional<StatedValue> Evidence::environment(std::string_view variable) const {
   if (auto logged = logged_variable(*this, variable)) return logged;
-  return host_value(HostFactKind::environment, variable);
+  auto stated = host_value(HostFactKind::environment, variable);
+  return stated && !stated->value.empty() ? stated : std::nullopt;
 }
 
 std::optional<ShownLine> Evidence::hypervisor() const {
