@@ -155,9 +155,10 @@ std::vector<GpuLink> gpu_links(const Evidence& evidence) {
   std::vector<GpuLink> links;
   const auto name_of_gpu = [&](const PcieStatus& status, std::size_t place) {
     const auto address = parse_pci_address(status.bus_id);
-    if (!status.index && address && evidence.topology() != nullptr)
-      if (const auto node = evidence.topology()->find(*address))
-        return evidence.topology()->node(*node).name;
+    if (!status.index && address && evidence.topology() != nullptr) {
+      const auto node = evidence.topology()->find(*address);
+      return node ? evidence.topology()->node(*node).name : "the GPU at " + status.bus_id;
+    }
     return fmt::format("GPU{}", status.index.value_or(static_cast<int>(place)));
   };
   const auto add = [&](const PcieStatus& status, const Reading* reading, std::size_t place,
