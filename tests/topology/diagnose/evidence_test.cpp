@@ -157,6 +157,19 @@ TEST(Evidence, RefusesTablesAndLogsOfMoreGpusThanTheMatrixHas) {
   EXPECT_NE(refusal_of({{"a", two}, {"b", log + "host1:1:3 [2] NCCL INFO x\n"}}), "");
 }
 
+TEST(Evidence, NamesALogOfFewerRanksThanTheMatrixHasGpus) {
+  const auto notes = [](const std::string& ring) {
+    return evidence_from(
+               "\tGPU0\tGPU1\tGPU2\nGPU0\t X \tPHB\tPHB\nGPU1\tPHB\t X \tPHB\n"
+               "GPU2\tPHB\tPHB\t X \n\nhost1:1:2 [0] NCCL INFO Channel 00/02 : " +
+               ring + "\n")
+        .built->findings;
+  };
+  EXPECT_TRUE(notes("0 1 2").empty());
+  ASSERT_EQ(notes("0 1").size(), 1U);
+  EXPECT_NE(notes("0 1")[0].text.find("2 ranks, the machine 3 GPUs"), std::string::npos);
+}
+
 TEST(Evidence, RefusesProcessorsOfTwoMachines) {
   EXPECT_NE(refusal_of({{"a", "Socket(s): 1\n"}, {"b", "Socket(s): 2\n"}})
                 .find("Socket(s) is 1 in a and 2 in b"),

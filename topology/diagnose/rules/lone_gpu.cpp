@@ -104,7 +104,7 @@ std::vector<Diagnosis> find(const Evidence& evidence) {
 
 Rule lone_gpu_rule() {
   return {.id = "D17",
-          .title = "One GPU is alone on its socket",
+          .title = "One GPU is alone on its socket or NUMA node",
           .source = "NVIDIA/nccl#428, public file 57509748144, noonghunna/club-3090#46",
           .inputs = {Input::topology_matrix},
           .find = find};
