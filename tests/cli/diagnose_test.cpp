@@ -80,6 +80,14 @@ TEST(Diagnose, ACardInANarrowSlotIsPricedAtTheMeasuredRate) {
                               "when mended", "(predicted)"});
 }
 
+/// The matrix has no addresses, and the list is cut.
+TEST(Diagnose, WhatCannotBePlacedIsSaid) {
+  const auto folder = fs::path(RINGSIDE_TEST_DATA) / "diagnose/rules/d20-certain-one-gpu-of-a-list";
+  const auto result = diagnose({(folder / "topo.txt").string(), (folder / "query.txt").string()});
+  EXPECT_EQ(result.exit_code, 1);
+  expect_says(result.output, {"lists 1 of 4 GPUs", "the GPU at 00000000:61:00.0 uses 4 lanes"});
+}
+
 TEST(Diagnose, ARingThatLeavesNvlinkIsPricedOnItsGpus) {
   const auto report =
       json::parse(diagnose_story("6-nvlink-pairs-left-by-the-ring", {"--format", "json"}).output);
@@ -131,7 +139,7 @@ TEST(Diagnose, EveryRateAndTimeIsMeasuredOrPredicted) {
       const auto cost = finding.value("cost", json::object());
       for (const auto& [key, value] : cost.items())
         EXPECT_TRUE(key.ends_with("_predicted") || key.ends_with("_measured") ||
-                    key == "mended_by" || key == "gpus")
+                    key == "mended_by" || key == "gpus" || key == "gpus_as_is")
             << key;
     }
     const auto text = diagnose_story(story).output;

@@ -21,6 +21,7 @@ namespace {
 constexpr double as_predicted = 0.7;
 constexpr std::size_t line_width = 96;
 constexpr std::size_t most_wanted = 3;
+constexpr std::size_t most_notes = 4;  // of what could not be placed, or does not fit
 constexpr double clearly_faster = 0.95;
 
 std::string time_text(double seconds) { return format_duration(Seconds(seconds)); }
@@ -50,12 +51,14 @@ std::string call_text(const DiagnosisReport& report) {
 /// What is measured now counts more than what is predicted of it.
 std::string price_text(const DiagnosisReport& report, const MendPrice& price) {
   const auto by = price.mended_by.empty() ? "" : fmt::format(" by Ringside's {}", price.mended_by);
-  const auto call = fmt::format("{} on {} GPUs", call_text(report), price.gpus);
+  const auto call = fmt::format("{} on {} GPUs", call_text(report), price.gpus_as_is);
+  const auto mended =
+      fmt::format("{} when mended{}{}", time_text(price.mended),
+                  price.gpus == price.gpus_as_is ? "" : fmt::format(" on {} GPUs", price.gpus), by);
   if (price.as_is_measured)
-    return fmt::format("{}: {} now (at the measured rate), {} when mended{} (predicted)", call,
-                       time_text(*price.as_is_measured), time_text(price.mended), by);
-  return fmt::format("{}: {} as it is, {} when mended{}; predicted", call, time_text(price.as_is),
-                     time_text(price.mended), by);
+    return fmt::format("{}: {} now (at the measured rate), {} (predicted)", call,
+                       time_text(*price.as_is_measured), mended);
+  return fmt::format("{}: {} as it is, {}; predicted", call, time_text(price.as_is), mended);
 }
 
 /// Of the kernel, not of a person.
@@ -103,6 +106,11 @@ std::string evidence_text(const DiagnosisReport& report) {
   if (const auto* topology = evidence.topology())
     text += fmt::format("  machine: {}{}\n", topology->name.empty() ? "" : topology->name + ": ",
                         summary(*topology));
+  if (evidence.built) {
+    const auto& notes = evidence.built->findings;
+    for (std::size_t i = 0; i < std::min(notes.size(), most_notes); ++i)
+      text += wrapped(notes[i].text, "  note:", 8);
+  }
   const auto models = evidence.gpu_models();
   if (!models.empty()) text += fmt::format("  GPUs: {}\n", fmt::join(models, ", "));
   return text;
@@ -300,6 +308,7 @@ Json line_json(const ShownLine& line) {
 Json price_json(const MendPrice& price) {
   Json json = {{"as_is_seconds_predicted", price.as_is},
                {"mended_seconds_predicted", price.mended},
+               {"gpus_as_is", price.gpus_as_is},
                {"gpus", price.gpus}};
   if (price.as_is_measured) json["as_is_seconds_measured"] = *price.as_is_measured;
   if (!price.mended_by.empty()) json["mended_by"] = price.mended_by;

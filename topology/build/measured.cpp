@@ -276,7 +276,8 @@ Measurements measurements_of(std::span<const Reading> readings, const Topology* 
   return all;
 }
 
-void add_measured_devices(std::span<const Reading> readings, Topology& topology) {
+void add_measured_devices(std::span<const Reading> readings, Topology& topology,
+                          std::vector<Finding>& findings) {
   for (const auto& reading : readings) {
     const auto found = measured_in(reading);
     if (!found || found->devices.empty()) continue;
@@ -294,7 +295,7 @@ void add_measured_devices(std::span<const Reading> readings, Topology& topology)
         link.index = numbering.of(each.device.number);
         if (link.index) links.push_back(std::move(link));
       }
-      add_pcie_status(links, topology);
+      add_pcie_status(links, topology, findings);
     }
   }
 }

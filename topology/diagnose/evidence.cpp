@@ -102,6 +102,19 @@ std::optional<StatedValue> logged_variable(const Evidence& evidence, std::string
   return std::nullopt;
 }
 
+/// A job on some of the GPUs, or a log of another machine: nobody can tell.
+void note_smaller_logs(Evidence& evidence) {
+  if (evidence.topology() == nullptr) return;
+  const auto gpus = static_cast<int>(evidence.topology()->gpus().size());
+  for (const auto& log : evidence.all<NcclLog>())
+    if (const int ranks = log->ranks.value_or(gpus); ranks < gpus && log->hosts.size() == 1)
+      evidence.built->findings.push_back(
+          {Severity::note, 0,
+           fmt::format("NCCL's log in {} has {} ranks, the machine {} GPUs: the log may be of "
+                       "another one",
+                       log.reading->source, ranks, gpus)});
+}
+
 }  // namespace
 
 std::optional<int> Evidence::gpus() const {
@@ -214,7 +227,8 @@ std::optional<StatedValue> Evidence::host_value(HostFactKind kind, std::string_v
 
 std::optional<StatedValue> Evidence::environment(std::string_view variable) const {
   if (auto logged = logged_variable(*this, variable)) return logged;
-  return host_value(HostFactKind::environment, variable);
+  auto stated = host_value(HostFactKind::environment, variable);
+  return stated && !stated->value.empty() ? stated : std::nullopt;
 }
 
 std::optional<ShownLine> Evidence::hypervisor() const {
@@ -293,6 +307,7 @@ Evidence read_evidence(std::span<const EvidenceText> texts) {
   evidence.readings = std::move(loaded.readings);
   evidence.built = std::move(loaded.built);
   evidence.measured = std::move(loaded.measured);
+  note_smaller_logs(evidence);
   return evidence;
 }
 

@@ -112,6 +112,18 @@ std::optional<Staging> staging_of(const Evidence& evidence) {
   return std::nullopt;
 }
 
+std::optional<bool> peer_access_possible(const Evidence& evidence, const GpuPair& pair) {
+  if (pair.status == "OK") return true;
+  if (!pair.status.empty() && pair.status != "U") return false;
+  const auto staging = staging_of(evidence);
+  if (staging && staging->by_driver) return false;
+  if (connections_via(evidence, "P2P") > 0) return true;
+  if (has_model(evidence, "geforce rtx") || has_model(evidence, "tesla t4") ||
+      has_model(evidence, "nvidia l4"))
+    return false;
+  return std::nullopt;
+}
+
 int connections_via(const Evidence& evidence, std::string_view transport) {
   int lines = 0;
   for (const auto& log : evidence.all<NcclLog>())
@@ -143,9 +155,10 @@ std::vector<GpuLink> gpu_links(const Evidence& evidence) {
   std::vector<GpuLink> links;
   const auto name_of_gpu = [&](const PcieStatus& status, std::size_t place) {
     const auto address = parse_pci_address(status.bus_id);
-    if (!status.index && address && evidence.topology() != nullptr)
-      if (const auto node = evidence.topology()->find(*address))
-        return evidence.topology()->node(*node).name;
+    if (!status.index && address && evidence.topology() != nullptr) {
+      const auto node = evidence.topology()->find(*address);
+      return node ? evidence.topology()->node(*node).name : "the GPU at " + status.bus_id;
+    }
     return fmt::format("GPU{}", status.index.value_or(static_cast<int>(place)));
   };
   const auto add = [&](const PcieStatus& status, const Reading* reading, std::size_t place,
