@@ -16,9 +16,9 @@
 namespace ringside::cli {
 namespace {
 
-/// The twin is known to be within this of what is measured (docs/twin.md); what is farther below
-/// needs a cause.
-constexpr double as_predicted = 0.7;
+/// What is farther below what is predicted needs a cause, what is farther above is of another
+/// machine: the twin is never that far off (docs/twin.md). Healthy is what is as good as predicted.
+constexpr double as_predicted = 0.7, as_good = 0.92, too_much = 2;
 constexpr std::size_t line_width = 96;
 constexpr std::size_t most_wanted = 3;
 constexpr double clearly_faster = 0.95;
@@ -184,6 +184,13 @@ std::string gradient_text(const GradientCost& cost, const TrainedModel& model) {
                                        cost.accumulation, 100 * tolerable_share));
 }
 
+/// "350 million", "1.3 billion"
+std::string count_text(double count) {
+  constexpr double million = 1e6, billion = 1e9;
+  return count < billion ? fmt::format("{:.3g} million", count / million)
+                         : fmt::format("{:.4g} billion", count / billion);
+}
+
 std::string advice_text(const DiagnosisReport& report) {
   if (!report.advice) return "";
   const TrainingAdvice& advice = *report.advice;
@@ -197,7 +204,7 @@ std::string advice_text(const DiagnosisReport& report) {
         fmt::format("NCCL would pick {}; {}", advice.nccl->pick, advice.nccl->difference), " -", 3);
   for (const auto& cost : advice.gradients) {
     text += wrapped(
-        fmt::format("{:.3g} million parameters as {} gradients: {}", report.model->parameters / 1e6,
+        fmt::format("{} parameters as {} gradients: {}", count_text(report.model->parameters),
                     cost.type, gradient_text(cost, *report.model)),
         " -", 3);
     for (const auto& mended : report.mended_gradients)
@@ -222,7 +229,7 @@ std::string titles_text(const std::vector<std::string>& ids) {
 
 /// What one command tells; the same one may serve for several inputs.
 struct WantedCommand {
-  std::string_view command;
+  std::string command;
   std::vector<std::string_view> inputs;
   std::vector<std::string> decides, opens;  ///< ids
 };
@@ -232,12 +239,14 @@ void add_ids(std::vector<std::string>& to, const std::vector<std::string>& ids) 
     if (std::ranges::find(to, id) == to.end()) to.push_back(id);
 }
 
-std::vector<WantedCommand> wanted_commands(const std::vector<WantedInput>& wanted) {
+std::vector<WantedCommand> wanted_commands(const DiagnosisReport& report) {
+  const auto gpus = report.evidence->gpus();
   std::vector<WantedCommand> commands;
-  for (const auto& each : wanted) {
-    auto found = std::ranges::find(commands, command_for(each.input), &WantedCommand::command);
+  for (const auto& each : report.diagnoses.wanted) {
+    auto found =
+        std::ranges::find(commands, command_for(each.input, gpus), &WantedCommand::command);
     if (found == commands.end()) {
-      commands.push_back({command_for(each.input), {}, {}, {}});
+      commands.push_back({command_for(each.input, gpus), {}, {}, {}});
       found = std::prev(commands.end());
     }
     found->inputs.push_back(name_of(each.input));
@@ -250,7 +259,7 @@ std::vector<WantedCommand> wanted_commands(const std::vector<WantedInput>& wante
 std::string wanted_text(const DiagnosisReport& report) {
   std::string text;
   std::size_t shown = 0;
-  for (const auto& each : wanted_commands(report.diagnoses.wanted)) {
+  for (const auto& each : wanted_commands(report)) {
     if (!report.verbose && ++shown > most_wanted) break;
     text += wrapped(fmt::format("{} ({})", each.command, fmt::join(each.inputs, "; ")), " -", 3);
     if (!each.decides.empty())
@@ -259,6 +268,73 @@ std::string wanted_text(const DiagnosisReport& report) {
       text += wrapped(fmt::format("would tell of: {}", titles_text(each.opens)), "", 3);
   }
   return text.empty() ? "" : "\nWhat would help most\n" + text;
+}
+
+const Compared& best_of(const std::vector<Compared>& compared) {
+  return *std::ranges::max_element(compared, {}, &Compared::ratio);
+}
+
+bool covers_all(const DiagnosisReport& report) {
+  return covers(report.compared, report.evidence->gpus().value_or(0));
+}
+
+/// "copy 0 -> 1, copy 1 -> 0, and 3 more"
+std::string names_of(const std::vector<Compared>& compared) {
+  constexpr std::size_t most = 3;
+  std::vector<std::string> names;
+  for (const auto& each : compared)
+    if (names.size() < most) names.push_back(each.what);
+  const auto more =
+      compared.size() > most ? fmt::format(", and {} more", compared.size() - most) : std::string();
+  return fmt::format("{}{}", fmt::join(names, ", "), more);
+}
+
+std::string partly_text(const DiagnosisReport& report, const Compared& worst) {
+  return wrapped(
+      fmt::format(
+          "Nothing wrong is visible. What was measured ({}) is within {:.0f} % of what this "
+          "topology can do (measured against predicted){}",
+          names_of(report.compared), std::max(1.0, std::ceil(100 * (1 - worst.ratio()))),
+          covers_all(report) ? "." : "; it does not tell of all GPUs, so not of the machine."),
+      "", 0);
+}
+
+std::string too_fast_text(const Compared& best) {
+  return wrapped(
+      fmt::format("More was measured than this topology can carry: {} measured {:.2f} GB/s, "
+                  "predicted {:.2f} GB/s. The inputs are of different machines, other GPUs took "
+                  "part, or NVLink is not told (nvidia-smi topo -m lists it).",
+                  best.what, best.measured, best.predicted),
+      "", 0);
+}
+
+/// "220 GB/s of bus bandwidth in a table of all_reduce"; empty where nothing was.
+std::string measured_summary(const Evidence& evidence) {
+  double busbw = 0, copies = 0;
+  for (const auto& table : evidence.all<CollectiveRows>())
+    for (const auto& row : table->rows)
+      for (const auto& timing : {row.out_of_place, row.in_place})
+        if (timing) busbw = std::max(busbw, timing->busbw);
+  for (const auto& pair : evidence.measured.pairs)
+    if (pair.quantity == MeasuredQuantity::bandwidth && pair.from != pair.to)
+      copies = std::max(copies, pair.value);
+  std::vector<std::string> parts;
+  if (busbw > 0) parts.push_back(fmt::format("{:.3g} GB/s of bus bandwidth at best", busbw));
+  if (copies > 0) parts.push_back(fmt::format("copies of {:.3g} GB/s at best", copies));
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+std::string unmeasured_text(const DiagnosisReport& report) {
+  const auto measured = measured_summary(*report.evidence);
+  if (measured.empty())
+    return "Nothing wrong is visible. Nothing was measured, so whether it is fast is not known.\n";
+  const auto why = report.not_compared.empty()
+                       ? "the inputs do not tell how the GPUs are linked (nvidia-smi topo -m does)"
+                       : report.not_compared;
+  return wrapped(fmt::format("Nothing wrong is visible. Whether it is fast is not known: measured "
+                             "({}), but nothing to compare it with, because {}.",
+                             measured, why),
+                 "", 0);
 }
 
 std::string verdict_text(const DiagnosisReport& report) {
@@ -273,6 +349,10 @@ std::string verdict_text(const DiagnosisReport& report) {
       return fmt::format(
           "Healthy: within {:.0f} % of what this topology can do (measured against predicted).\n",
           std::max(1.0, std::ceil(100 * (1 - worst->ratio()))));
+    case Verdict::partly:
+      return partly_text(report, *worst);
+    case Verdict::too_fast:
+      return too_fast_text(best_of(report.compared));
     case Verdict::unexplained:
       return wrapped(
           fmt::format("Slower than it could be, and {}: {} measured {:.2f} GB/s, predicted {:.2f} "
@@ -285,7 +365,7 @@ std::string verdict_text(const DiagnosisReport& report) {
     case Verdict::unmeasured:
       break;
   }
-  return "Nothing wrong is visible. Nothing was measured, so whether it is fast is not known.\n";
+  return unmeasured_text(report);
 }
 
 // ---- JSON
@@ -352,8 +432,12 @@ std::string_view word_of(Verdict verdict) {
   switch (verdict) {
     case Verdict::healthy:
       return "healthy";
+    case Verdict::partly:
+      return "nothing visible, measured in part";
+    case Verdict::too_fast:
+      return "more measured than the topology can carry";
     case Verdict::unmeasured:
-      return "nothing visible, nothing measured";
+      return "nothing visible, nothing compared";
     case Verdict::unexplained:
       return "unexplained";
     case Verdict::findings:
@@ -393,7 +477,9 @@ Verdict DiagnosisReport::verdict() const {
   if (has_findings(diagnoses)) return Verdict::findings;
   const auto worst = worst_of(compared);
   if (!worst) return Verdict::unmeasured;
-  return worst->ratio() >= as_predicted ? Verdict::healthy : Verdict::unexplained;
+  if (best_of(compared).ratio() > too_much) return Verdict::too_fast;
+  if (worst->ratio() < as_predicted) return Verdict::unexplained;
+  return worst->ratio() >= as_good && covers_all(*this) ? Verdict::healthy : Verdict::partly;
 }
 
 std::string diagnosis_text(const DiagnosisReport& report) {
@@ -417,7 +503,7 @@ std::string diagnosis_json(const DiagnosisReport& report) {
   json["wanted"] = Json::array();
   for (const auto& each : report.diagnoses.wanted)
     json["wanted"].push_back({{"input", name_of(each.input)},
-                              {"command", command_for(each.input)},
+                              {"command", command_for(each.input, report.evidence->gpus())},
                               {"decides", each.decides},
                               {"opens", each.opens}});
   json["inputs"] = inputs_json(*report.evidence);
