@@ -97,8 +97,8 @@ TEST_F(TrainFile, HoldsAnAlgorithmOfOnesOwn) {
 }
 
 TEST(Train, TakesAnAlgorithmOfASharedObjectByName) {
-  const auto result = train({"--ranks", "3", "--plugin", RINGSIDE_PLUGIN_FOLDER "/plugin_star.so",
-                             "--algorithm", "star:centre=1"});
+  const std::string star = RINGSIDE_PLUGIN_FOLDER "/plugin_star.so";
+  const auto result = train({"--ranks", "3", "--plugin", star, "--algorithm", "star:centre=1"});
   EXPECT_EQ(result.exit_code, 0) << result.error;
   expect_part(result.output, "distributed on 3 ranks; all_reduce by star:centre=1");
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/// Which reader a fuzz target tries.
 #pragma once
 
 namespace ringside::fuzz {

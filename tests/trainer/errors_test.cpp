@@ -183,7 +183,7 @@ TEST(Errors, ACheckpointOfAnotherTrainingIsRefused) {
   const auto refused = [&](const std::function<void(TrainingSettings&)>& change) {
     TrainingSettings changed = settings;
     change(changed);
-    const Failure failure = failure_of(1, changed);
+    Failure failure = failure_of(1, changed);
     EXPECT_EQ(failure.code, ErrorCode::bad_input);
     return failure;
   };

@@ -201,7 +201,7 @@ void MpiCommunicator::await_entries(const Call& call, const host::WaitPolicy& po
           if (timed_out)
             fail(watch_.blame(
                 host::missing_ranks(late, call.collective, call_, rank(), -1, policy.limit),
-                late.front(), policy.limit));
+                late.front(), call_, policy.limit));
         });
 }
 
@@ -255,7 +255,7 @@ void MpiCommunicator::run_program(const Call& call, const Bound& bound,
     fail(watch_.blame(
         host::unfinished_op(obstacle->peer, obstacle->op, call.collective,
                             bound.program.compiled->plan.spec(), call_, rank(), policy.limit),
-        obstacle->peer, policy.limit));
+        obstacle->peer, call_, policy.limit));
   };
   try {
     runner_.begin(bound, call_, call.input, call.output);

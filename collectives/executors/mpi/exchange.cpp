@@ -78,18 +78,21 @@ void Exchange::post_receive(FarHost& host, std::size_t ranks) {
                                    board_.member(host.leader), tags_.entries());
 }
 
+bool Exchange::send_entries(std::uint64_t call) {
+  if (sent_ == call) return true;
+  for (const int rank : board_.near())
+    if (board_.entry(rank, call).call.load(std::memory_order_acquire) != call) return false;
+  pack(call, bundle_.bytes);
+  bundle_.tickets.clear();
+  for (const FarHost& host : hosts_)
+    bundle_.tickets.push_back(transport_.send(bundle_.bytes.data(), bundle_.bytes.size(),
+                                              board_.member(host.leader), tags_.entries()));
+  sent_ = call;
+  return true;
+}
+
 bool Exchange::move_entries(std::uint64_t call) {
-  if (sent_ != call) {
-    for (const int rank : board_.near())
-      if (board_.entry(rank, call).call.load(std::memory_order_acquire) != call) return false;
-    pack(call, bundle_.bytes);
-    bundle_.tickets.clear();
-    for (const FarHost& host : hosts_)
-      bundle_.tickets.push_back(transport_.send(bundle_.bytes.data(), bundle_.bytes.size(),
-                                                board_.member(host.leader), tags_.entries()));
-    sent_ = call;
-  }
-  bool over = true;
+  bool over = send_entries(call);
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     FarHost& host = hosts_[i];
     const auto& ranks = board_.far_hosts()[i];

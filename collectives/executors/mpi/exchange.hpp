@@ -82,6 +82,8 @@ class Exchange {
     std::vector<std::byte> bytes;
     std::vector<Ticket> tickets;
   };
+  /// Once all ranks of this host have entered; false before.
+  bool send_entries(std::uint64_t call);
   void pack(std::uint64_t call, std::vector<std::byte>& bytes) const;
   void unpack(const FarHost& host, const std::vector<int>& ranks, std::uint64_t call);
   [[nodiscard]] std::size_t most_bytes(std::size_t ranks) const;

@@ -11,6 +11,7 @@ namespace ringside::mpi {
 namespace {
 
 constexpr Seconds between_looks{5e-3};
+constexpr int looks_at_notices = 20;
 constexpr Seconds longest_grace{0.5};
 constexpr Seconds between_polls{1e-3};
 
@@ -20,7 +21,8 @@ void Watch::look() {
   const Seconds time = now();
   if (time < next_look_) return;
   next_look_ = time + between_looks;
-  exchange_.read_notices();
+  // An MPI does not look at its connections at every call.
+  for (int i = 0; i < looks_at_notices; ++i) exchange_.read_notices();
   if (board_.failure().claimed.load(std::memory_order_relaxed)) return;
   const Team& team = board_.team();
   for (const int rank : board_.near()) {
@@ -56,14 +58,21 @@ bool Watch::wait_for_failure(Seconds longest, int asked) {
   return false;
 }
 
-Error Watch::blame(const Error& error, int peer, Seconds limit) {
+Error Watch::blame(const Error& error, int peer, std::uint64_t call, Seconds limit) {
   if (auto stopped = stopped_rank(error)) return *stopped;
-  if (board_.is_near(peer)) return error;
-  // Whoever it waits for, in turn, will say so.
+  // A rank of another host that does not answer has this long; who waits for one that waits for
+  // such a rank has longer.
   const Seconds grace = std::min(longest_grace, std::max(limit / 4, 20 * between_polls));
-  exchange_.ask(peer);
-  const bool failed = wait_for_failure(grace, peer) ||
-                      (exchange_.has_answered(peer) && wait_for_failure(4 * grace, -1));
+  const Seconds longer = 4 * grace;
+  bool failed = false;
+  if (board_.is_near(peer)) {
+    const bool waits = board_.entry(peer, call).call.load(std::memory_order_acquire) == call;
+    failed = waits && wait_for_failure(longer, -1);
+  } else {
+    exchange_.ask(peer);
+    failed = wait_for_failure(grace, peer) ||
+             (exchange_.has_answered(peer) && wait_for_failure(longer, -1));
+  }
   return failed ? board_.failure().cause() : error;
 }
 

@@ -36,10 +36,10 @@ class Watch {
                : exchange_.has_gone(rank, std::numeric_limits<std::uint64_t>::max());
   }
 
-  /// The limit `limit` has passed for a rank that waits for `peer`, and `error` says so. Returns
-  /// what is to be told: a stopped process of this host if there is one; if `peer` is on another
-  /// host, what that host tells within a short time of grace.
-  [[nodiscard]] Error blame(const Error& error, int peer, Seconds limit);
+  /// The limit `limit` has passed for a rank that waits in a call for `peer`, and `error` says so.
+  /// Returns what is to be told: a stopped process of this host if there is one; if `peer` waits in
+  /// turn, what it tells within a short time of grace.
+  [[nodiscard]] Error blame(const Error& error, int peer, std::uint64_t call, Seconds limit);
 
  private:
   [[nodiscard]] std::optional<Error> stopped_rank(const Error& error) const;

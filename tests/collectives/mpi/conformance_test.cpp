@@ -93,7 +93,7 @@ void run_calls(const std::vector<TriedCall>& calls, Buffers buffers) {
   });
   for (std::size_t i = 0; i < faults.size() && i < 5; ++i) ADD_FAILURE() << faults[i];
   EXPECT_EQ(faults.size(), 0u);
-  EXPECT_GT(calls.size(), 10u);
+  EXPECT_GT(calls.size(), 5u);
   if (mpi_rank() == 0) fmt::print("mpi conformance: {} calls, each made twice\n", calls.size());
 }
 
