@@ -67,15 +67,19 @@ std::string too_fast_text(const Compared& best) {
 /// "220 GB/s of bus bandwidth in a table of all_reduce"; empty where nothing was.
 std::string measured_summary(const Evidence& evidence) {
   double busbw = 0, copies = 0;
-  for (const auto& table : evidence.all<CollectiveRows>())
+  bool has_rows = false;
+  for (const auto& table : evidence.all<CollectiveRows>()) {
+    has_rows |= !table->rows.empty();
     for (const auto& row : table->rows)
       for (const auto& timing : {row.out_of_place, row.in_place})
         if (timing) busbw = std::max(busbw, timing->busbw);
+  }
   for (const auto& pair : evidence.measured.pairs)
     if (pair.quantity == MeasuredQuantity::bandwidth && pair.from != pair.to)
       copies = std::max(copies, pair.value);
   std::vector<std::string> parts;
   if (busbw > 0) parts.push_back(fmt::format("{:.3g} GB/s of bus bandwidth at best", busbw));
+  if (!(busbw > 0) && has_rows) parts.emplace_back("calls of small messages only");
   if (copies > 0) parts.push_back(fmt::format("copies of {:.3g} GB/s at best", copies));
   return fmt::format("{}", fmt::join(parts, "; "));
 }
