@@ -177,6 +177,20 @@ void add_measured(MendPrices& prices, const std::vector<Reading>& readings, doub
   add_to(prices.together);
 }
 
+void drop_without_gain(std::vector<Diagnosis>& diagnoses, MendPrices& prices) {
+  constexpr double a_gain = 1.005;
+  for (std::size_t i = 0; i < diagnoses.size(); ++i) {
+    auto& price = prices.each[i];
+    if (!price || price->slowdown() > a_gain) continue;
+    if (diagnoses[i].harm == Harm::slow) {
+      diagnoses[i].harm = Harm::risk;
+      diagnoses[i].slowdown = 1;
+    }
+    price.reset();
+  }
+  if (prices.together && prices.together->slowdown() <= a_gain) prices.together.reset();
+}
+
 void rank_by_cost(std::vector<Diagnosis>& diagnoses, MendPrices& prices) {
   std::vector<std::size_t> order(diagnoses.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

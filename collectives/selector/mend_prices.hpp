@@ -47,6 +47,9 @@ struct MendPrices {
 /// Notes what an all-reduce takes now by the rates in NCCL's tables.
 void add_measured(MendPrices& prices, const std::vector<Reading>& readings, double bytes);
 
+/// Takes away prices of cures that the twin sees no gain in, and calls what costs nothing a risk.
+void drop_without_gain(std::vector<Diagnosis>& diagnoses, MendPrices& prices);
+
 /// Worst first, as diagnose() orders them, but by what they cost where that has a price.
 void rank_by_cost(std::vector<Diagnosis>& diagnoses, MendPrices& prices);
 

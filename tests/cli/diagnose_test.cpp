@@ -27,6 +27,15 @@ std::vector<std::string> files_of(const std::string& story) {
   return files;
 }
 
+std::string file_that_begins(const std::string& start) {
+  const auto path = fs::path(RINGSIDE_TEST_DATA) / start;
+  for (const auto& entry : fs::directory_iterator(path.parent_path()))
+    if (entry.path().filename().string().starts_with(path.filename().string()) &&
+        entry.path().extension() == ".txt")
+      return entry.path().string();
+  return {};
+}
+
 ProgramResult diagnose(std::vector<std::string> words, const ProgramInput& input = {}) {
   words.insert(words.begin(), "diagnose");
   return ringside_program(std::move(words), input);
@@ -113,6 +122,41 @@ TEST(Diagnose, WritesTheRingThatAFindingAsksFor) {
   const auto none = diagnose_story("8-healthy-dgx", {"--nccl-graph", file});
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_EQ(std::ranges::count(none.error, '\n'), 1);
+}
+
+std::string data_file(const std::string& name) {
+  return (fs::path(RINGSIDE_TEST_DATA) / name).string();
+}
+
+TEST(Diagnose, MoreThanTheTopologyCarriesIsNotHealthy) {
+  for (const auto& [measured, topology] :
+       {std::pair("corpus/pairs/045", "diagnose/stories/7-virtual-machine/topo.txt")}) {
+    const auto pairs = file_that_begins(measured);
+    const auto result = diagnose({pairs, data_file(topology)});
+    EXPECT_EQ(result.output.find("Healthy"), std::string::npos) << result.output;
+  }
+}
+
+TEST(Diagnose, NothingIsPredictedWhereNvlinkIsNotTold) {
+  const auto folder = data_file("diagnose/rules/d38-never-nvlink-not-listed/");
+  const auto result = diagnose({folder + "topo.txt", folder + "perf.txt"});
+  expect_says(result.output, {"measured (", "nvidia-smi topo -m", "list no NVLink"});
+  EXPECT_EQ(result.output.find("predicted "), std::string::npos) << result.output;
+}
+
+TEST(Diagnose, WhatWasMeasuredIsNotDeniedWhereThereIsNothingToCompareItWith) {
+  const auto result = diagnose({file_that_begins("corpus/perf/028")});
+  expect_says(result.output, {"nothing to compare it with", "GB/s of bus bandwidth"});
+  EXPECT_EQ(result.output.find("Nothing was measured"), std::string::npos);
+}
+
+TEST(Diagnose, OnePairIsNotTheMachine) {
+  const auto folder = data_file("diagnose/stories/6-nvlink-pairs-left-by-the-ring/");
+  const ProgramInput two{
+      "Unidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)\n"
+      "   D\\D     0      1\n     0 800.00  11.00\n     1  11.00 800.00\n"};
+  const auto result = diagnose({folder + "topo.txt", "-"}, two);
+  EXPECT_EQ(result.output.find("Healthy"), std::string::npos) << result.output;
 }
 
 TEST(Diagnose, HealthIsAnAnswer) {

@@ -236,7 +236,7 @@ void add_rocm(const RocmTopology& rocm, Topology& topology) {
             {.from = *from,
              .to = *to,
              .capability = "",
-             .status = access == "ENABLED" || access == "True" ? "OK" : "NS"});
+             .status = access == "ENABLED" || access == "True" ? "OK" : peer_access_refused});
       for (const LinkId each : topology.links_from(*from))
         if (topology.link(each).kind == LinkKind::xgmi && topology.link(each).to == *to)
           topology.link(each).bandwidth = most_of_range(rocm.cell("bandwidth", i * n + j));

@@ -15,6 +15,9 @@
 
 namespace ringside {
 
+/// The status of peer access where CUDA's or AMD's tools say no more than that there is none.
+constexpr const char* peer_access_refused = "refused";
+
 // All throw Error(bad_input) when the facts are of devices that the topology does not have: then
 // the inputs are of different machines.
 

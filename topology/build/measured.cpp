@@ -234,7 +234,7 @@ std::optional<Measured> measured_in(const Reading& reading) {
   return std::nullopt;
 }
 
-/// "OK" and "NS" are the words of `nvidia-smi topo -p2p`.
+/// "OK" is the word of `nvidia-smi topo -p2p`; who refuses CUDA does not tell.
 void add_access(int device, int peer, bool can_access, const Numbering& numbering,
                 Topology& topology) {
   const auto from = numbering.of(device), to = numbering.of(peer);
@@ -242,8 +242,10 @@ void add_access(int device, int peer, bool can_access, const Numbering& numberin
   const auto first = topology.find(fmt::format("GPU{}", *from)),
              second = topology.find(fmt::format("GPU{}", *to));
   if (!first || !second) return;
-  PeerAccess access{
-      .from = *first, .to = *second, .capability = "", .status = can_access ? "OK" : "NS"};
+  PeerAccess access{.from = *first,
+                    .to = *second,
+                    .capability = "",
+                    .status = can_access ? "OK" : peer_access_refused};
   if (std::ranges::find(topology.peer_access, access) == topology.peer_access.end())
     topology.peer_access.push_back(std::move(access));
 }

@@ -11,6 +11,7 @@
 #include "ringside/base/text.hpp"
 #include "ringside/topology/diagnose/one_machine.hpp"
 #include "ringside/topology/load.hpp"
+#include "ringside/topology/model/assumptions.hpp"
 #include "ringside/topology/readers/text.hpp"
 
 namespace ringside {
@@ -133,6 +134,29 @@ std::optional<int> Evidence::gpus() const {
   return most;
 }
 
+bool Evidence::nvlink_untold() const {
+  const auto* machine = topology();
+  if (machine == nullptr || machine->gpus().size() < 2) return false;
+  const bool has_fabric = std::ranges::any_of(machine->links(), [](const Link& link) {
+    return link.kind == LinkKind::nvlink || link.kind == LinkKind::xgmi;
+  });
+  if (has_fabric || !all<NvlinkStatus>().empty()) return false;
+  const auto has_line = [&](std::string_view part) {
+    return std::ranges::any_of(sources, [&](const Source& source) {
+      return std::ranges::any_of(source.text.lines, [&](const TextLine& line) {
+        return line.text.find(part) != std::string_view::npos;
+      });
+    });
+  };
+  if (has_line("topo -mp")) return true;
+  if (has_line("topo -m") || has_line("NV#")) return false;  // a legend that has NVLink's class
+  const auto models = gpu_models();
+  const bool modules = std::ranges::any_of(models, [](const std::string& model) {
+    return to_lower(model).find("sxm") != std::string::npos;
+  });
+  return modules || (models.empty() && !all<NcclXml>().empty() && lists_only_buses(*machine));
+}
+
 bool Evidence::has(Input input) const {
   const auto has_pcie = [](const std::vector<PcieStatus>& gpus, auto member) {
     return std::ranges::any_of(gpus, [&](const PcieStatus& gpu) { return !(gpu.*member).empty(); });
@@ -164,7 +188,7 @@ bool Evidence::has(Input input) const {
   };
   switch (input) {
     case Input::topology_matrix:
-      return built && !built->topology.links().empty();
+      return built && !built->topology.links().empty() && !nvlink_untold();
     case Input::peer_matrix:
       return built && !built->topology.peer_access.empty();
     case Input::pcie_links:
