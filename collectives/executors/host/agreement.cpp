@@ -8,8 +8,7 @@
 
 namespace ringside::host {
 
-Placement agreed_placement(std::span<const PublishedCall> published, int rank,
-                           std::uint64_t call) {
+Placement agreed_placement(std::span<const PublishedCall> published, int rank, std::uint64_t call) {
   const int ranks = static_cast<int>(published.size());
   const auto of = [&](int peer) -> const PublishedCall& {
     return published[static_cast<std::size_t>(peer)];
