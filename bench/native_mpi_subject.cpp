@@ -33,6 +33,7 @@ Series NativeMpiSubject::describe() const {
   series.collective = stage_.request(Placement::out_of_place).collective;
   series.detail = mpi::transport().library();
   series.label = series.detail.starts_with("Open MPI") ? "openmpi" : "mpich";
+  series.peer = beside_ours_;
   series.ranks = stage_.team().size();
   return series;
 }

@@ -163,7 +163,9 @@ void add_options(CLI::App& command, BenchArguments& a) {
   add("-n,--iterations", a.iterations, "N",
       "Calls per algorithm, size and placement, instead of --time");
   add("--time", a.time, "TIME",
-      "Time for the calls of one algorithm, size and placement (default: 50ms)");
+      "Time for the calls of one algorithm, size and placement (default: 50ms). As many calls are "
+      "made as should fit; among processes (--backend mpi) they are all made, however long they "
+      "last");
   add("--rounds", a.rounds, "N",
       "Blocks that these calls are spread over, the algorithms taking turns (default: 5; with "
       "--spread "

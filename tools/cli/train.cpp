@@ -238,10 +238,18 @@ int train(const Arguments& a, const Given& given) {
   auto ranks = a.ranks.empty() ? std::vector{std::min(2, allowed_cpu_count())} : ranks_of(a.ranks);
   if (ranks.size() != 1)
     throw Error(ErrorCode::bad_input, "--ranks: one number (several with --compare)");
+  const bool on_processes = settings.backend.kind == trainer::BackendKind::mpi;
+  if (on_processes && !a.ranks.empty())
+    throw Error(ErrorCode::bad_input, "--ranks: with --backend mpi mpirun says how many");
+  const auto algorithms = algorithms_of(a.algorithm);
+  if (algorithms.size() != 1)
+    throw Error(ErrorCode::bad_input, "--algorithm: one spec (several with --compare)");
+  settings.strategy.algorithm = algorithms[0];
+  // Before a process waits for others: it may find nothing.
+  const auto engine = trainer::engine_for(settings.model.model);
+  const auto data = data_of(a, settings.model.seed);
   std::optional<World> processes;
-  if (settings.backend.kind == trainer::BackendKind::mpi) {
-    if (!a.ranks.empty())
-      throw Error(ErrorCode::bad_input, "--ranks: with --backend mpi mpirun says how many");
+  if (on_processes) {
     processes = World::mpi();
     ranks = {processes->size()};
   }
@@ -250,14 +258,8 @@ int train(const Arguments& a, const Given& given) {
           ? (ranks[0] == 1 ? StrategyKind::single : StrategyKind::distributed)
           : word_of("--strategy", a.strategy, &trainer::parse_strategy, trainer::strategy_names());
   check_meaning(a.compare, given, settings.backend, {settings.strategy.kind});
-  const auto algorithms = algorithms_of(a.algorithm);
-  if (algorithms.size() != 1)
-    throw Error(ErrorCode::bad_input, "--algorithm: one spec (several with --compare)");
-  settings.strategy.algorithm = algorithms[0];
   check_algorithm(settings.strategy, ranks[0], settings.backend);
 
-  const auto engine = trainer::engine_for(settings.model.model);
-  const auto data = data_of(a, settings.model.seed);
   World world = processes ? std::move(*processes) : trainer::make_world(settings.backend, ranks[0]);
   trainer::check(settings, data, world);
   const bool text = a.format == "text";

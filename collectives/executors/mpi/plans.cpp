@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "ringside/base/options.hpp"
+#include "ringside/base/error.hpp"
 #include "ringside/collectives/lower.hpp"
 
 namespace ringside::mpi {
@@ -75,8 +75,8 @@ Plans::Plans(const Board& board)
     : rank_(board.rank()),
       ranks_(board.ranks()),
       single_copies_(board.team().single_copies()),
-      copies_(option<std::string>("mpi_copies")) {
-  if (copies_ == "single" && !single_copies_)
+      copies_(board.team().copies()) {
+  if (copies_ == Team::Copies::single && !single_copies_)
     throw Error(ErrorCode::unsupported,
                 "option mpi_copies: this system does not let processes copy each other's memory");
   for (std::size_t reach = 0; reach < reaches; ++reach)
@@ -85,8 +85,9 @@ Plans::Plans(const Board& board)
 }
 
 Reach Plans::reach_of_private(std::size_t bytes) const {
-  if (copies_ == "staged" || !single_copies_) return Reach::staged;
-  return copies_ == "single" || bytes >= least_single_copy ? Reach::single : Reach::staged;
+  if (copies_ == Team::Copies::staged || !single_copies_) return Reach::staged;
+  return copies_ == Team::Copies::single || bytes >= least_single_copy ? Reach::single
+                                                                       : Reach::staged;
 }
 
 std::unique_ptr<const Bound> Plans::bind(Reach reach, const std::string& spec, const Plan& plan,

@@ -91,6 +91,12 @@ double network_here() {
   return fastest > 0 ? fastest : usual;
 }
 
+Team::Copies asked_copies() {
+  const auto word = option<std::string>("mpi_copies");
+  if (word == "single") return Team::Copies::single;
+  return word == "staged" ? Team::Copies::staged : Team::Copies::automatic;
+}
+
 /// What others read to see whether they can.
 constexpr std::uint64_t known_number = 0x52696e6773696465;
 const std::uint64_t readable_number = known_number;
@@ -102,6 +108,7 @@ struct Team::Facts {
   int process = 0;
   int descriptor = -1;
   int simulated = 0;
+  Copies copies = Copies::automatic;
   std::size_t segment_bytes = 0;
   double network = 0;
   const std::uint64_t* readable = nullptr;
@@ -110,20 +117,12 @@ struct Team::Facts {
   std::bitset<most_cores> cores;
 };
 
-template <class T>
-std::vector<T> Team::gathered(const T& mine) const {
-  static_assert(std::is_trivially_copyable_v<T>);
-  std::vector<T> all(static_cast<std::size_t>(transport_.size()));
-  transport_.all_gather(&mine, all.data(), sizeof(T));
-  return all;
-}
-
 Team::Team(Transport& transport)
     : transport_(transport),
       rank_(transport.rank()),
       arena_(std::make_shared<Arena>(Segment::create(option<std::uint64_t>("mpi_memory")))),
       members_(static_cast<std::size_t>(transport.size())) {
-  const auto all = gathered(own_facts());
+  const auto all = gathered(transport_, own_facts());
   assign_hosts(all);
   attach(all);
   try_single_copies(all);
@@ -140,6 +139,7 @@ Team::Facts Team::own_facts() const {
   facts.process = ::getpid();
   facts.descriptor = arena_->segment().descriptor();
   facts.simulated = simulated_host(rank_);
+  facts.copies = asked_copies();
   facts.segment_bytes = arena_->segment().size();
   facts.network = network_here();
   facts.readable = &readable_number;
@@ -169,7 +169,11 @@ void Team::assign_hosts(const std::vector<Facts>& all) {
     cores[static_cast<std::size_t>(known->second)] |= facts.cores;
   }
   network_bandwidth_ = all.front().network;
-  for (const Facts& facts : all) network_bandwidth_ = std::min(network_bandwidth_, facts.network);
+  copies_ = all.front().copies;
+  for (const Facts& facts : all) {
+    network_bandwidth_ = std::min(network_bandwidth_, facts.network);
+    copies_ = std::min(copies_, facts.copies);
+  }
   for (const auto& set : cores) cores_.push_back(std::max(1, static_cast<int>(set.count())));
 }
 
@@ -187,7 +191,7 @@ void Team::attach(const std::vector<Facts>& all) {
     }
     member.watch = static_cast<int>(::syscall(SYS_pidfd_open, facts.process, 0));
   }
-  for (const auto& told : gathered(why))
+  for (const auto& told : gathered(transport_, why))
     if (told.front() != '\0') throw Error(ErrorCode::io, told.data());
 }
 
@@ -202,7 +206,7 @@ void Team::try_single_copies(const std::vector<Facts>& all) {
         number != known_number)
       possible = 0;
   }
-  const auto each = gathered(possible);
+  const auto each = gathered(transport_, possible);
   single_copies_ = std::all_of(each.begin(), each.end(), [](char can) { return can != 0; });
 }
 

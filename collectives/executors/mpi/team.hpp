@@ -58,6 +58,10 @@ class Team {
   void keep(std::shared_ptr<std::byte> memory);
   /// Whether all processes may read and write the private memory of those of their host.
   [[nodiscard]] bool single_copies() const { return single_copies_; }
+  /// The option `mpi_copies`; where processes were told different things, what asks for least of
+  /// them: all must lower a plan alike.
+  enum class Copies : char { staged, automatic, single };
+  [[nodiscard]] Copies copies() const { return copies_; }
 
   /// Of a near rank: whether its process has ended; whether it is stopped.
   [[nodiscard]] bool has_died(int rank) const;
@@ -80,9 +84,6 @@ class Team {
   void assign_hosts(const std::vector<Facts>& all);
   void attach(const std::vector<Facts>& all);
   void try_single_copies(const std::vector<Facts>& all);
-  /// Of every rank.
-  template <class T>
-  [[nodiscard]] std::vector<T> gathered(const T& mine) const;
 
   Transport& transport_;
   int rank_;
@@ -92,6 +93,7 @@ class Team {
   std::vector<int> cores_;
   double network_bandwidth_ = 0;
   bool single_copies_ = false;
+  Copies copies_ = Copies::automatic;
   std::mutex mutex_;
   std::vector<std::shared_ptr<std::byte>> kept_;
 };
