@@ -3,14 +3,19 @@
 /// makes their ends of the communicator; where they are processes there is one here. Internal.
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "ringside/collectives/call.hpp"
 #include "ringside/collectives/executors/host/shared.hpp"
 
 namespace ringside {
+
+/// What an exception says of itself.
+[[nodiscard]] std::string words_of(const std::exception_ptr& exception);
 
 class Backend {
  public:

@@ -32,6 +32,8 @@ void check_size(std::size_t ranks, const char* what) {
                 fmt::format("a world of {} {}: 1 to {} are possible", ranks, what, most_threads));
 }
 
+}  // namespace
+
 std::string words_of(const std::exception_ptr& exception) {
   try {
     std::rethrow_exception(exception);
@@ -41,8 +43,6 @@ std::string words_of(const std::exception_ptr& exception) {
     return "something that is no std::exception";
   }
 }
-
-}  // namespace
 
 class World::Implementation {
  public:

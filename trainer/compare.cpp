@@ -5,7 +5,9 @@
 
 #include <algorithm>
 
+#include "ringside/base/error.hpp"
 #include "ringside/base/json_write.hpp"
+#include "ringside/trainer/data/sampler.hpp"
 #include "ringside/trainer/report.hpp"
 
 namespace ringside::trainer {
@@ -67,9 +69,24 @@ std::string times_the_others(int ranks, double factor) {
 
 }  // namespace
 
+void check_comparison(const TrainingSettings& settings, const Dataset& data) {
+  const std::int64_t steps = settings.steps.value_or(0), untimed = settings.untimed_steps;
+  if (untimed < 0 || steps <= untimed)
+    throw Error(ErrorCode::invalid_argument, "a comparison has at least one step that is timed");
+  // Of one epoch: the steps that are timed are not torn apart.
+  const auto there = static_cast<std::int64_t>(
+      steps_of_epoch(data.training.count(), std::max<std::size_t>(settings.batch, 1)));
+  if (steps > there)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("an epoch has {} steps, too few to time {} behind {} that warm up: "
+                            "take more samples, smaller batches or fewer steps",
+                            there, steps - untimed, untimed));
+}
+
 Comparison compare(Engine& engine, const Dataset& data, const TrainingSettings& settings,
                    const std::vector<Contender>& contenders, int rounds,
                    const std::function<void(std::size_t, std::size_t, const std::string&)>& going) {
+  check_comparison(settings, data);
   Comparison comparison{contenders, {}};
   comparison.rounds.resize(contenders.size());
   const std::size_t all = contenders.size() * static_cast<std::size_t>(rounds);
@@ -80,12 +97,7 @@ Comparison compare(Engine& engine, const Dataset& data, const TrainingSettings& 
       TrainingSettings own = settings;
       own.strategy = contenders[i].strategy;
       World world = make_world(own.backend, contenders[i].ranks);
-      // One epoch: the steps that are timed are not torn apart.
-      const auto reports = train(world, engine, data, own, nobody);
-      if (reports.size() != 1)
-        throw Error(ErrorCode::invalid_argument,
-                    "an epoch has too few steps to compare: take more samples or fewer steps");
-      comparison.rounds[i].push_back(reports.front());
+      comparison.rounds[i].push_back(train(world, engine, data, own, nobody).front());
     }
   return comparison;
 }

@@ -100,12 +100,13 @@ std::string title(const TrainingSettings& settings, const Dataset& data, int ran
     text += fmt::format("; collectives slowed by {}/s",
                         format_bytes(static_cast<std::uint64_t>(settings.wire)));
   text += fmt::format(
-      "\n# batch {}{}, learning rate {:.4g}{}{}, seed {}\n", settings.batch,
+      "\n# batch {}{}, learning rate {:.4g}{}{}{}, seed {}\n", settings.batch,
       settings.pieces > 1 ? fmt::format(" in {} pieces", settings.pieces) : "", settings.rate,
       settings.warmup_epochs > 0 ? fmt::format(" from {:.4g} within {:.4g} epochs",
                                                settings.warmup_from, settings.warmup_epochs)
                                  : "",
-      settings.momentum > 0 ? fmt::format(", momentum {:.4g}", settings.momentum) : "", model.seed);
+      settings.momentum > 0 ? fmt::format(", momentum {:.4g}", settings.momentum) : "",
+      settings.decay > 0 ? fmt::format(", weight decay {:.4g}", settings.decay) : "", model.seed);
   text += fmt::format("# computed by {}, {} thread{} a rank{}{}\n", engine.name, settings.threads,
                       settings.threads == 1 ? "" : "s", engine.settings.empty() ? "" : "; ",
                       fmt::join(engine.settings, "; "));

@@ -8,12 +8,12 @@
 #include <cmath>
 #include <cstring>
 #include <ctime>
-#include <filesystem>
 #include <span>
-#include <system_error>
 #include <utility>
 
+#include "ringside/base/target_file.hpp"
 #include "ringside/base/text.hpp"
+#include "ringside/trainer/agreement.hpp"
 #include "ringside/trainer/data/prefetch.hpp"
 #include "ringside/trainer/data/sampler.hpp"
 #include "ringside/trainer/throttled.hpp"
@@ -30,17 +30,23 @@ double processor_seconds(clockid_t clock) {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// A folder that is missing is told now, not when an epoch is over.
-void check_folder(const std::string& checkpoint) {
-  namespace fs = std::filesystem;
-  const fs::path folder = fs::path(checkpoint).parent_path();
-  std::error_code ignored;
-  if (!folder.empty() && !fs::is_directory(folder, ignored))
-    throw Error(ErrorCode::io, fmt::format("there is no folder {} for the checkpoint",
-                                           quote(folder.string(), 200)));
+constexpr double most_warmup_epochs = 1e6;
+
+Recipe recipe_of(const TrainingSettings& settings) {
+  return {.rate = settings.rate,
+          .warmup_from = settings.warmup_from,
+          .warmup_epochs = settings.warmup_epochs,
+          .momentum = settings.momentum,
+          .decay = settings.decay};
 }
 
-void check(const TrainingSettings& settings, const Dataset& data) {
+/// The same samples, in the same order.
+bool same_data(const Checkpoint& checkpoint, const Dataset& data) {
+  return checkpoint.samples == data.training.count() &&
+         checkpoint.data_digest == to_hex(digest_of(data.training));
+}
+
+void check_sense(const TrainingSettings& settings, const Dataset& data, int ranks) {
   const auto demand = [](bool holds, std::string_view otherwise) {
     if (!holds) throw Error(ErrorCode::invalid_argument, std::string(otherwise));
   };
@@ -48,11 +54,19 @@ void check(const TrainingSettings& settings, const Dataset& data) {
   demand(settings.pieces >= 1 && settings.pieces <= settings.batch,
          "a batch is accumulated in 1 to as many pieces as it has samples");
   demand(std::isfinite(settings.rate) && settings.rate > 0, "a learning rate is above 0");
+  for (const double number : {settings.warmup_from, settings.momentum, settings.decay})
+    demand(std::isfinite(number) && number >= 0,
+           "momentum, weight decay and the warm-up's first rate are finite and not negative");
+  demand(settings.warmup_epochs >= 0 && settings.warmup_epochs <= most_warmup_epochs,
+         "a warm-up lasts 0 to a million epochs");
   demand(settings.epochs >= 0, "the number of epochs is not negative");
   demand(data.training.count() > 0, "there is nothing to learn from");
-  check_folder(settings.checkpoint);
-  if (!settings.resume) return;
-  const Checkpoint& from = *settings.resume;
+  if (settings.strategy.kind == StrategyKind::single && ranks != 1)
+    demand(false, fmt::format("the strategy single is for one rank, not {}", ranks));
+}
+
+/// That training can go on from the checkpoint.
+void check_resumed(const Checkpoint& from, const TrainingSettings& settings, const Dataset& data) {
   const auto wanted = [&](bool same, std::string_view what, std::string_view saved,
                           std::string_view asked) {
     if (!same)
@@ -70,6 +84,17 @@ void check(const TrainingSettings& settings, const Dataset& data) {
          fmt::to_string(model.seed));
   wanted(from.position.step == 0 || from.batch == settings.batch, "an epoch begun with batches of",
          fmt::to_string(from.batch), fmt::to_string(settings.batch));
+  if (from.position.step == 0) return;
+  // What is left of the epoch is told by its position alone.
+  wanted(from.samples == data.training.count(), "an epoch begun with",
+         fmt::format("{} samples", from.samples), fmt::to_string(data.training.count()));
+  if (!same_data(from, data))
+    throw Error(ErrorCode::bad_input, "the checkpoint is of an epoch begun with other samples");
+  if (from.position.step >= steps_of_epoch(data.training.count(), settings.batch))
+    throw Error(ErrorCode::bad_input,
+                fmt::format("the checkpoint is of step {}, which an epoch of {} samples in batches "
+                            "of {} does not have",
+                            from.position.step, from.samples, from.batch));
 }
 
 template <class T>
@@ -92,9 +117,34 @@ struct Shared {
   const Dataset& data;
   const TrainingSettings& settings;
   Observer& observer;
+  std::string data_digest;  ///< where a checkpoint is written
   std::vector<EpochReport> reports;
   std::optional<Position> saved;
 };
+
+/// What ranks of several processes are told each for itself.
+std::vector<Told> told(const TrainingSettings& s, const Dataset& data) {
+  const StrategySettings& strategy = s.strategy;
+  return {
+      {"model", fmt::format("{} {} {}", to_string(s.model.model), width_of(s.model),
+                            to_string(s.model.precision))},
+      {"seed", fmt::to_string(s.model.seed)},
+      {"data", fmt::format("{} {}", to_hex(digest_of(data.training)), data.test.count())},
+      {"strategy", std::string(to_string(strategy.kind))},
+      {"algorithm", strategy.algorithm},
+      {"wire type", fmt::to_string(strategy.narrow_wire)},
+      {"bucket sizes", fmt::format("{} {}", strategy.buckets.bytes, strategy.buckets.first_bytes)},
+      {"batch", fmt::format("{} in {}", s.batch, s.pieces)},
+      {"number of epochs", fmt::to_string(s.epochs)},
+      {"number of steps", fmt::format("{} {}", s.steps.value_or(-1), s.untimed_steps)},
+      {"learning rate", fmt::format("{} {} {}", s.rate, s.warmup_from, s.warmup_epochs)},
+      {"momentum", fmt::to_string(s.momentum)},
+      {"weight decay", fmt::to_string(s.decay)},
+      {"evaluation", fmt::to_string(s.evaluate)},
+      {"checkpoints", fmt::format("{} {}", s.checkpoint.empty(), s.checkpoint_steps)},
+      {"checkpoint to resume",
+       s.resume ? fmt::format("{} {}", s.resume->position.epoch, s.resume->position.step) : ""}};
+}
 
 /// One rank.
 class Trainee {
@@ -110,8 +160,8 @@ class Trainee {
       restore(*settings_.resume, *replica_);
       position_ = settings_.resume->position;
     }
-    const std::size_t samples = shared_.data.training.count();
-    steps_per_epoch_ = static_cast<std::int64_t>((samples + settings_.batch - 1) / settings_.batch);
+    steps_per_epoch_ =
+        static_cast<std::int64_t>(steps_of_epoch(shared_.data.training.count(), settings_.batch));
     schedule_ = {settings_.warmup_from, settings_.rate,
                  static_cast<std::int64_t>(std::llround(settings_.warmup_epochs *
                                                         static_cast<double>(steps_per_epoch_)))};
@@ -147,7 +197,7 @@ class Trainee {
         sum.correct += loss.correct;
         if (is_first()) shared_.observer.after_step(done_, steps_in_all_, order.step(step).size());
         if (settings_.checkpoint_steps > 0 && done_ % settings_.checkpoint_steps == 0 &&
-            step + 1 < order.steps())
+            step + 1 < order.steps() && done_ < steps_in_all_)  // then finish_epoch saves
           save();
         if (done_ == settings_.untimed_steps) {
           comm_.barrier();
@@ -156,7 +206,7 @@ class Trainee {
           begin_timing();
         }
       }
-      if (position_.step == order.steps()) position_ = {position_.epoch + 1, 0};
+      if (position_.step >= order.steps()) position_ = {position_.epoch + 1, 0};
     }
     report.seconds = watch_.elapsed().count();
     report.processor_seconds = processor_seconds(CLOCK_PROCESS_CPUTIME_ID) - processor_;
@@ -209,7 +259,7 @@ class Trainee {
   Prefetcher::Make batch_maker(const EpochOrder& order) {
     return [this, &order, step = static_cast<std::size_t>(position_.step),
             piece = std::size_t{0}]() mutable -> std::optional<Batch> {
-      if (step == order.steps()) return std::nullopt;
+      if (step >= order.steps()) return std::nullopt;
       const auto samples = order.step(step);
       const auto own = piece_of(samples, part_of(samples.size(), settings_.pieces, piece));
       if (++piece == settings_.pieces) ++step, piece = 0;
@@ -223,10 +273,9 @@ class Trainee {
     report.parameters = agreed_parameters();
     if (settings_.evaluate)
       report.test = evaluate(*replica_, comm_, shared_.data.test, evaluation_batch);
+    if (is_first()) shared_.observer.after_epoch(report);  // told even if it cannot be saved
     if (!settings_.checkpoint.empty()) save();
-    if (!is_first()) return;
-    shared_.observer.after_epoch(report);
-    shared_.reports.push_back(std::move(report));
+    if (is_first()) shared_.reports.push_back(std::move(report));
   }
 
   /// Every rank's times; and in `report` the loss of all and the time of the slowest.
@@ -300,8 +349,11 @@ class Trainee {
     synchronise();
     if (!is_first()) return;
     (void)finite_parameters();
-    save_checkpoint(settings_.checkpoint,
-                    take_checkpoint(*replica_, settings_.model, settings_.batch, position_));
+    Checkpoint checkpoint = take_checkpoint(*replica_, settings_.model, settings_.batch, position_);
+    checkpoint.samples = shared_.data.training.count();
+    checkpoint.data_digest = shared_.data_digest;
+    checkpoint.recipe = recipe_of(settings_);
+    save_checkpoint(settings_.checkpoint, checkpoint);
     shared_.saved = position_;
   }
 
@@ -321,13 +373,51 @@ class Trainee {
   std::uint64_t batch_bytes_ = 0;
 };
 
+/// What this process finds wrong.
+void check_here(const TrainingSettings& settings, const Dataset& data, const World& world) {
+  check(settings.model);
+  check_sense(settings, data, world.size());
+  if (!settings.checkpoint.empty() && world.first_rank_here() == 0) {
+    check_writable(settings.checkpoint);
+    check_writable(settings.checkpoint + std::string(previous_suffix));
+  }
+  if (settings.resume) check_resumed(*settings.resume, settings, data);
+}
+
 }  // namespace
+
+void check(const TrainingSettings& settings, const Dataset& data, World& world) {
+  if (settings.backend.kind != BackendKind::mpi) return check_here(settings, data, world);
+  // Within a run, so that all processes end if one refuses.
+  world.run([&](Communicator& comm) {
+    check_here(settings, data, world);
+    check_agreement(told(settings, data), comm);
+  });
+}
+
+std::vector<std::string> changes_since_checkpoint(const TrainingSettings& settings,
+                                                  const Dataset& data) {
+  if (!settings.resume) return {};
+  const Checkpoint& from = *settings.resume;
+  std::vector<std::string> changes;
+  const auto compared = [&changes](std::string_view what, auto now, auto before) {
+    if (now != before) changes.push_back(fmt::format("{} {}, not {}", what, now, before));
+  };
+  compared("batch", std::uint64_t{settings.batch}, from.batch);
+  compared("learning rate", settings.rate, from.recipe.rate);
+  compared("warm-up epochs", settings.warmup_epochs, from.recipe.warmup_epochs);
+  compared("warm-up from", settings.warmup_from, from.recipe.warmup_from);
+  compared("momentum", settings.momentum, from.recipe.momentum);
+  compared("weight decay", settings.decay, from.recipe.decay);
+  if (!same_data(from, data)) changes.emplace_back("other data");
+  return changes;
+}
 
 std::vector<EpochReport> train(World& world, Engine& engine, const Dataset& data,
                                const TrainingSettings& settings, Observer& observer) {
-  check(settings.model);
-  check(settings, data);
-  Shared shared{engine, data, settings, observer, {}, {}};
+  check(settings, data, world);
+  Shared shared{engine, data, settings, observer, {}, {}, {}};
+  if (!settings.checkpoint.empty()) shared.data_digest = to_hex(digest_of(data.training));
   try {
     const auto devices = devices_of(settings.backend, world.size());
     world.run([&](Communicator& comm) {

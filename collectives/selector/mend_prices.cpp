@@ -116,7 +116,9 @@ void mend(Variant& variant, const Mend& mend) {
 std::optional<MendPrice> price_of(const Pricer& pricer, const Variant& before,
                                   const Variant& after) try {
   MendPrice price = pricer.time(after);
-  price.as_is = pricer.time(before).mended;
+  const MendPrice now = pricer.time(before);
+  price.as_is = now.mended;
+  price.gpus_as_is = now.gpus;
   return price;
 } catch (const Error&) {
   return std::nullopt;  // a machine that the twin has no figures or no rings for
@@ -168,10 +170,25 @@ MendPrices price_mends(const Topology& topology, std::span<const Diagnosis> diag
 
 void add_measured(MendPrices& prices, const std::vector<Reading>& readings, double bytes) {
   const auto add_to = [&](std::optional<MendPrice>& price) {
-    if (price) price->as_is_measured = measured_all_reduce_seconds(readings, price->gpus, bytes);
+    if (price)
+      price->as_is_measured = measured_all_reduce_seconds(readings, price->gpus_as_is, bytes);
   };
   for (auto& price : prices.each) add_to(price);
   add_to(prices.together);
+}
+
+void drop_without_gain(std::vector<Diagnosis>& diagnoses, MendPrices& prices) {
+  constexpr double a_gain = 1.005;
+  for (std::size_t i = 0; i < diagnoses.size(); ++i) {
+    auto& price = prices.each[i];
+    if (!price || price->slowdown() > a_gain) continue;
+    if (diagnoses[i].harm == Harm::slow) {
+      diagnoses[i].harm = Harm::risk;
+      diagnoses[i].slowdown = 1;
+    }
+    price.reset();
+  }
+  if (prices.together && prices.together->slowdown() <= a_gain) prices.together.reset();
 }
 
 void rank_by_cost(std::vector<Diagnosis>& diagnoses, MendPrices& prices) {

@@ -19,7 +19,8 @@ struct MendPrice {
   double as_is = 0, mended = 0;               ///< seconds, predicted
   std::optional<double> as_is_measured = {};  ///< seconds, where a table has the rate
   std::string mended_by = {};                 ///< a spec, where the cure is another algorithm
-  int gpus = 0;                               ///< that take part
+  int gpus = 0;                               ///< that take part when mended
+  int gpus_as_is = 0;                         ///< that take part now
 
   /// How many times as long the call takes now as mended.
   [[nodiscard]] double slowdown() const { return as_is_measured.value_or(as_is) / mended; }
@@ -45,6 +46,9 @@ struct MendPrices {
 
 /// Notes what an all-reduce takes now by the rates in NCCL's tables.
 void add_measured(MendPrices& prices, const std::vector<Reading>& readings, double bytes);
+
+/// Takes away prices of cures that the twin sees no gain in, and calls what costs nothing a risk.
+void drop_without_gain(std::vector<Diagnosis>& diagnoses, MendPrices& prices);
 
 /// Worst first, as diagnose() orders them, but by what they cost where that has a price.
 void rank_by_cost(std::vector<Diagnosis>& diagnoses, MendPrices& prices);

@@ -76,11 +76,9 @@ std::optional<double> simulated(const Machine& machine, std::span<const int> gpu
 
 std::string compared(double seconds, const PredictedChoice& choice) {
   const double ratio = seconds / choice.seconds;
-  return fmt::format(
-      "as NCCL runs it, that is simulated to take {}, {:.3g} times as long as the "
-      "choice here{}; ",
-      format_duration(Seconds(seconds)), ratio,
-      ratio < 0.98 ? ": NCCL is predicted to be faster" : "");
+  return fmt::format("as NCCL runs it, that is simulated to take {}, {} as the choice here{}; ",
+                     format_duration(Seconds(seconds)), times_as_long(ratio),
+                     ratio < 0.98 ? ": NCCL is predicted to be faster" : "");
 }
 
 std::string like_of_it(const NcclPrediction& pick, const PredictedChoice& choice) {

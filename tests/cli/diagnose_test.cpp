@@ -27,6 +27,15 @@ std::vector<std::string> files_of(const std::string& story) {
   return files;
 }
 
+std::string file_that_begins(const std::string& start) {
+  const auto path = fs::path(RINGSIDE_TEST_DATA) / start;
+  for (const auto& entry : fs::directory_iterator(path.parent_path()))
+    if (entry.path().filename().string().starts_with(path.filename().string()) &&
+        entry.path().extension() == ".txt")
+      return entry.path().string();
+  return {};
+}
+
 ProgramResult diagnose(std::vector<std::string> words, const ProgramInput& input = {}) {
   words.insert(words.begin(), "diagnose");
   return ringside_program(std::move(words), input);
@@ -80,6 +89,14 @@ TEST(Diagnose, ACardInANarrowSlotIsPricedAtTheMeasuredRate) {
                               "when mended", "(predicted)"});
 }
 
+/// The matrix has no addresses, and the list is cut.
+TEST(Diagnose, WhatCannotBePlacedIsSaid) {
+  const auto folder = fs::path(RINGSIDE_TEST_DATA) / "diagnose/rules/d20-certain-one-gpu-of-a-list";
+  const auto result = diagnose({(folder / "topo.txt").string(), (folder / "query.txt").string()});
+  EXPECT_EQ(result.exit_code, 1);
+  expect_says(result.output, {"lists 1 of 4 GPUs", "the GPU at 00000000:61:00.0 uses 4 lanes"});
+}
+
 TEST(Diagnose, ARingThatLeavesNvlinkIsPricedOnItsGpus) {
   const auto report =
       json::parse(diagnose_story("6-nvlink-pairs-left-by-the-ring", {"--format", "json"}).output);
@@ -107,6 +124,41 @@ TEST(Diagnose, WritesTheRingThatAFindingAsksFor) {
   EXPECT_EQ(std::ranges::count(none.error, '\n'), 1);
 }
 
+std::string data_file(const std::string& name) {
+  return (fs::path(RINGSIDE_TEST_DATA) / name).string();
+}
+
+TEST(Diagnose, MoreThanTheTopologyCarriesIsNotHealthy) {
+  for (const auto& [measured, topology] :
+       {std::pair("corpus/pairs/045", "diagnose/stories/7-virtual-machine/topo.txt")}) {
+    const auto pairs = file_that_begins(measured);
+    const auto result = diagnose({pairs, data_file(topology)});
+    EXPECT_EQ(result.output.find("Healthy"), std::string::npos) << result.output;
+  }
+}
+
+TEST(Diagnose, NothingIsPredictedWhereNvlinkIsNotTold) {
+  const auto folder = data_file("diagnose/rules/d38-never-nvlink-not-listed/");
+  const auto result = diagnose({folder + "topo.txt", folder + "perf.txt"});
+  expect_says(result.output, {"measured (", "nvidia-smi topo -m", "list no NVLink"});
+  EXPECT_EQ(result.output.find("predicted "), std::string::npos) << result.output;
+}
+
+TEST(Diagnose, WhatWasMeasuredIsNotDeniedWhereThereIsNothingToCompareItWith) {
+  const auto result = diagnose({file_that_begins("corpus/perf/028")});
+  expect_says(result.output, {"nothing to compare it with", "GB/s of bus bandwidth"});
+  EXPECT_EQ(result.output.find("Nothing was measured"), std::string::npos);
+}
+
+TEST(Diagnose, OnePairIsNotTheMachine) {
+  const auto folder = data_file("diagnose/stories/6-nvlink-pairs-left-by-the-ring/");
+  const ProgramInput two{
+      "Unidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)\n"
+      "   D\\D     0      1\n     0 800.00  11.00\n     1  11.00 800.00\n"};
+  const auto result = diagnose({folder + "topo.txt", "-"}, two);
+  EXPECT_EQ(result.output.find("Healthy"), std::string::npos) << result.output;
+}
+
 TEST(Diagnose, HealthIsAnAnswer) {
   const auto result = diagnose_story("8-healthy-dgx");
   EXPECT_EQ(result.exit_code, 0) << result.output << result.error;
@@ -131,7 +183,7 @@ TEST(Diagnose, EveryRateAndTimeIsMeasuredOrPredicted) {
       const auto cost = finding.value("cost", json::object());
       for (const auto& [key, value] : cost.items())
         EXPECT_TRUE(key.ends_with("_predicted") || key.ends_with("_measured") ||
-                    key == "mended_by" || key == "gpus")
+                    key == "mended_by" || key == "gpus" || key == "gpus_as_is")
             << key;
     }
     const auto text = diagnose_story(story).output;

@@ -175,6 +175,23 @@ TEST(Build, OtherTextsAddWhatTheyKnow) {
   EXPECT_EQ(topology.peer_access[0].capability, "r");
 }
 
+/// A matrix has no addresses: a list of some GPUs says nothing against it.
+TEST(Build, APartOfAListOfGpusIsKeptWithoutAPlace) {
+  const std::string one =
+      "pci.bus_id, pcie.link.width.max, pcie.link.width.current\n00000000:02:00.0, 16, 4\n";
+  const auto built = build_from({pair_matrix, one});
+  EXPECT_FALSE(built.topology.node(built.topology.gpus()[0]).address);
+  EXPECT_TRUE(std::ranges::any_of(built.findings, [](const Finding& finding) {
+    return finding.text.find("lists 1 of 2 GPUs") != std::string::npos;
+  }));
+  const std::string both =
+      "pci.bus_id, pcie.link.width.max\n00000000:01:00.0, 16\n00000000:02:00.0, 16\n";
+  const auto placed = build_from({pair_matrix, one, both}).topology;
+  EXPECT_EQ(placed.link(placed.link_up(placed.gpus()[1]).value()).width, 4);
+  const std::string elsewhere = "pci.bus_id, pcie.link.width.max\n00000000:03:00.0, 16\n";
+  EXPECT_THROW((void)build_from({pair_matrix, both, elsewhere}), Error);
+}
+
 TEST(Build, TextsOfDifferentMachinesAreRefused) {
   const std::string other = "\tGPU0\tGPU1\nGPU0\t X \tPHB\nGPU1\tPHB\t X \n";
   EXPECT_THROW((void)build_from({pair_matrix, other}), Error);

@@ -3,23 +3,20 @@
 /// letters.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <CLI/App.hpp>
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/file.hpp"
+#include "ringside/base/target_file.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/bench/bench.hpp"
 #include "ringside/bench/competitors.hpp"
@@ -38,23 +35,6 @@ namespace {
 
 using bench::BenchRequest;
 using bench::Format;
-
-/// Measuring may take long: a file that cannot be written is found out before.
-void check_writable(const std::string& path) {
-  namespace fs = std::filesystem;
-  std::error_code ignored;
-  const fs::path target = fs::weakly_canonical(fs::absolute(path), ignored);  // follows links
-  const auto refuse = [&](int error) {
-    throw Error(ErrorCode::io, fmt::format("cannot write {}: {}", quote(path),
-                                           to_lower(std::generic_category().message(error))));
-  };
-  const auto status = fs::status(path, ignored);
-  if (fs::is_directory(status)) refuse(EISDIR);
-  // A file is replaced by another of its folder, anything else is written to.
-  const bool replaced = fs::is_regular_file(status) || !fs::exists(status);
-  const fs::path written = replaced ? target.parent_path() : target;
-  if (::access(written.c_str(), W_OK) != 0) refuse(errno);
-}
 
 /// Whether a mode's report is to be JSON, of the two forms that it has.
 bool wants_json(const BenchArguments& arguments) {

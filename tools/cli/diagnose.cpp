@@ -80,12 +80,22 @@ void add_predictions(DiagnosisReport& report, const Topology* topology) {
     return;
   }
   const auto& found = report.diagnoses.found;
+  if (report.evidence->nvlink_untold()) {  // whatever is predicted is of another machine
+    report.prices.each.resize(found.size());
+    report.not_compared =
+        "the inputs list no NVLink, which these GPUs may have: nvidia-smi topo -m tells";
+    return;
+  }
   report.prices = price_mends(*topology, found, bytes);
   add_measured(report.prices, report.evidence->readings, bytes);
+  drop_without_gain(report.diagnoses.found, report.prices);
   rank_by_cost(report.diagnoses.found, report.prices);
   if (topology->gpus().size() < 2 || topology->links().empty()) return;
-  report.compared = compare_measured(machine_mended(*topology, found), report.evidence->measured,
-                                     report.evidence->readings);
+  const auto mended = machine_mended(*topology, found);
+  const auto& evidence = *report.evidence;
+  report.compared = compare_measured(mended, evidence.measured, evidence.readings);
+  report.not_compared =
+      report.compared.empty() ? why_not_compared(mended, evidence.measured, evidence.readings) : "";
   if (!report.model && !report.verbose) return;
   try {
     report.advice = advise(machine_as_found(*topology, found), bytes, report.model);
@@ -139,7 +149,9 @@ void run(const Arguments& arguments, int& exit_code) {
   report.verbose = arguments.verbose;
   add_predictions(report, evidence.topology());
   const Verdict verdict = report.verdict();
-  if (verdict == Verdict::findings || verdict == Verdict::unexplained) exit_code = 1;
+  if (verdict == Verdict::findings || verdict == Verdict::unexplained ||
+      verdict == Verdict::too_fast)
+    exit_code = 1;
   if (!arguments.nccl_graph.empty()) write_nccl_graph(report, arguments.nccl_graph);
   print(arguments.format == "json" ? diagnosis_json(report) : diagnosis_text(report));
 }

@@ -5,43 +5,22 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 
 #include "ringside/base/json_write.hpp"
 #include "ringside/base/text.hpp"
+#include "ringside/tools/cli/diagnose_verdict.hpp"
 #include "ringside/topology/describe.hpp"
 #include "ringside/topology/diagnose/rule.hpp"
 
 namespace ringside::cli {
 namespace {
 
-/// The twin is known to be within this of what is measured (docs/twin.md); what is farther below
-/// needs a cause.
-constexpr double as_predicted = 0.7;
-constexpr std::size_t line_width = 96;
 constexpr std::size_t most_wanted = 3;
+constexpr std::size_t most_notes = 4;  // of what could not be placed, or does not fit
 constexpr double clearly_faster = 0.95;
 
 std::string time_text(double seconds) { return format_duration(Seconds(seconds)); }
-
-/// Words on lines of at most `line_width`, each behind `indent`.
-std::string wrapped(std::string_view text, std::string_view label, std::size_t indent) {
-  std::string result, line = fmt::format("{:{}}", label, indent);
-  if (label.size() > indent) line += ' ';
-  bool empty = true;
-  for (const auto word : split_blanks(text)) {
-    if (!empty && line.size() + 1 + word.size() > line_width) {
-      result += line + "\n";
-      line.assign(indent, ' ');
-      empty = true;
-    }
-    if (!empty) line += ' ';
-    line += word;
-    empty = false;
-  }
-  return result + line + "\n";
-}
 
 std::string call_text(const DiagnosisReport& report) {
   return fmt::format("all-reduce of {} by NCCL's ring", format_bytes(report.bytes));
@@ -50,12 +29,14 @@ std::string call_text(const DiagnosisReport& report) {
 /// What is measured now counts more than what is predicted of it.
 std::string price_text(const DiagnosisReport& report, const MendPrice& price) {
   const auto by = price.mended_by.empty() ? "" : fmt::format(" by Ringside's {}", price.mended_by);
-  const auto call = fmt::format("{} on {} GPUs", call_text(report), price.gpus);
+  const auto call = fmt::format("{} on {} GPUs", call_text(report), price.gpus_as_is);
+  const auto mended =
+      fmt::format("{} when mended{}{}", time_text(price.mended),
+                  price.gpus == price.gpus_as_is ? "" : fmt::format(" on {} GPUs", price.gpus), by);
   if (price.as_is_measured)
-    return fmt::format("{}: {} now (at the measured rate), {} when mended{} (predicted)", call,
-                       time_text(*price.as_is_measured), time_text(price.mended), by);
-  return fmt::format("{}: {} as it is, {} when mended{}; predicted", call, time_text(price.as_is),
-                     time_text(price.mended), by);
+    return fmt::format("{}: {} now (at the measured rate), {} (predicted)", call,
+                       time_text(*price.as_is_measured), mended);
+  return fmt::format("{}: {} as it is, {}; predicted", call, time_text(price.as_is), mended);
 }
 
 /// Of the kernel, not of a person.
@@ -103,6 +84,11 @@ std::string evidence_text(const DiagnosisReport& report) {
   if (const auto* topology = evidence.topology())
     text += fmt::format("  machine: {}{}\n", topology->name.empty() ? "" : topology->name + ": ",
                         summary(*topology));
+  if (evidence.built) {
+    const auto& notes = evidence.built->findings;
+    for (std::size_t i = 0; i < std::min(notes.size(), most_notes); ++i)
+      text += wrapped(notes[i].text, "  note:", 8);
+  }
   const auto models = evidence.gpu_models();
   if (!models.empty()) text += fmt::format("  GPUs: {}\n", fmt::join(models, ", "));
   return text;
@@ -184,6 +170,13 @@ std::string gradient_text(const GradientCost& cost, const TrainedModel& model) {
                                        cost.accumulation, 100 * tolerable_share));
 }
 
+/// "350 million", "1.3 billion"
+std::string count_text(double count) {
+  constexpr double million = 1e6, billion = 1e9;
+  return count < billion ? fmt::format("{:.3g} million", count / million)
+                         : fmt::format("{:.4g} billion", count / billion);
+}
+
 std::string advice_text(const DiagnosisReport& report) {
   if (!report.advice) return "";
   const TrainingAdvice& advice = *report.advice;
@@ -197,7 +190,7 @@ std::string advice_text(const DiagnosisReport& report) {
         fmt::format("NCCL would pick {}; {}", advice.nccl->pick, advice.nccl->difference), " -", 3);
   for (const auto& cost : advice.gradients) {
     text += wrapped(
-        fmt::format("{:.3g} million parameters as {} gradients: {}", report.model->parameters / 1e6,
+        fmt::format("{} parameters as {} gradients: {}", count_text(report.model->parameters),
                     cost.type, gradient_text(cost, *report.model)),
         " -", 3);
     for (const auto& mended : report.mended_gradients)
@@ -222,7 +215,7 @@ std::string titles_text(const std::vector<std::string>& ids) {
 
 /// What one command tells; the same one may serve for several inputs.
 struct WantedCommand {
-  std::string_view command;
+  std::string command;
   std::vector<std::string_view> inputs;
   std::vector<std::string> decides, opens;  ///< ids
 };
@@ -232,12 +225,14 @@ void add_ids(std::vector<std::string>& to, const std::vector<std::string>& ids) 
     if (std::ranges::find(to, id) == to.end()) to.push_back(id);
 }
 
-std::vector<WantedCommand> wanted_commands(const std::vector<WantedInput>& wanted) {
+std::vector<WantedCommand> wanted_commands(const DiagnosisReport& report) {
+  const auto gpus = report.evidence->gpus();
   std::vector<WantedCommand> commands;
-  for (const auto& each : wanted) {
-    auto found = std::ranges::find(commands, command_for(each.input), &WantedCommand::command);
+  for (const auto& each : report.diagnoses.wanted) {
+    auto found =
+        std::ranges::find(commands, command_for(each.input, gpus), &WantedCommand::command);
     if (found == commands.end()) {
-      commands.push_back({command_for(each.input), {}, {}, {}});
+      commands.push_back({command_for(each.input, gpus), {}, {}, {}});
       found = std::prev(commands.end());
     }
     found->inputs.push_back(name_of(each.input));
@@ -250,7 +245,7 @@ std::vector<WantedCommand> wanted_commands(const std::vector<WantedInput>& wante
 std::string wanted_text(const DiagnosisReport& report) {
   std::string text;
   std::size_t shown = 0;
-  for (const auto& each : wanted_commands(report.diagnoses.wanted)) {
+  for (const auto& each : wanted_commands(report)) {
     if (!report.verbose && ++shown > most_wanted) break;
     text += wrapped(fmt::format("{} ({})", each.command, fmt::join(each.inputs, "; ")), " -", 3);
     if (!each.decides.empty())
@@ -259,33 +254,6 @@ std::string wanted_text(const DiagnosisReport& report) {
       text += wrapped(fmt::format("would tell of: {}", titles_text(each.opens)), "", 3);
   }
   return text.empty() ? "" : "\nWhat would help most\n" + text;
-}
-
-std::string verdict_text(const DiagnosisReport& report) {
-  const auto count = std::ranges::count_if(report.diagnoses.found, [](const Diagnosis& each) {
-    return each.certainty != Certainty::possible;
-  });
-  const auto worst = worst_of(report.compared);
-  switch (report.verdict()) {
-    case Verdict::findings:
-      return fmt::format("{} thing{} wrong or in the way.\n", count, count == 1 ? " is" : "s are");
-    case Verdict::healthy:
-      return fmt::format(
-          "Healthy: within {:.0f} % of what this topology can do (measured against predicted).\n",
-          std::max(1.0, std::ceil(100 * (1 - worst->ratio()))));
-    case Verdict::unexplained:
-      return wrapped(
-          fmt::format("Slower than it could be, and {}: {} measured {:.2f} GB/s, predicted {:.2f} "
-                      "GB/s.",
-                      report.diagnoses.found.empty() ? "no rule says why"
-                                                     : "the inputs do not show which of the "
-                                                       "possible causes below it is",
-                      worst->what, worst->measured, worst->predicted),
-          "", 0);
-    case Verdict::unmeasured:
-      break;
-  }
-  return "Nothing wrong is visible. Nothing was measured, so whether it is fast is not known.\n";
 }
 
 // ---- JSON
@@ -300,6 +268,7 @@ Json line_json(const ShownLine& line) {
 Json price_json(const MendPrice& price) {
   Json json = {{"as_is_seconds_predicted", price.as_is},
                {"mended_seconds_predicted", price.mended},
+               {"gpus_as_is", price.gpus_as_is},
                {"gpus", price.gpus}};
   if (price.as_is_measured) json["as_is_seconds_measured"] = *price.as_is_measured;
   if (!price.mended_by.empty()) json["mended_by"] = price.mended_by;
@@ -348,20 +317,6 @@ Json advice_json(const DiagnosisReport& report) {
   return json;
 }
 
-std::string_view word_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::healthy:
-      return "healthy";
-    case Verdict::unmeasured:
-      return "nothing visible, nothing measured";
-    case Verdict::unexplained:
-      return "unexplained";
-    case Verdict::findings:
-      break;
-  }
-  return "findings";
-}
-
 Json inputs_json(const Evidence& evidence) {
   Json inputs = Json::array();
   for (const auto& source : evidence.sources) {
@@ -389,13 +344,6 @@ Json rule_json(const Rule& rule) {
 
 }  // namespace
 
-Verdict DiagnosisReport::verdict() const {
-  if (has_findings(diagnoses)) return Verdict::findings;
-  const auto worst = worst_of(compared);
-  if (!worst) return Verdict::unmeasured;
-  return worst->ratio() >= as_predicted ? Verdict::healthy : Verdict::unexplained;
-}
-
 std::string diagnosis_text(const DiagnosisReport& report) {
   return verdict_text(report) + findings_text(report) + compared_text(report) +
          advice_text(report) + wanted_text(report) + "\n" + evidence_text(report);
@@ -417,7 +365,7 @@ std::string diagnosis_json(const DiagnosisReport& report) {
   json["wanted"] = Json::array();
   for (const auto& each : report.diagnoses.wanted)
     json["wanted"].push_back({{"input", name_of(each.input)},
-                              {"command", command_for(each.input)},
+                              {"command", command_for(each.input, report.evidence->gpus())},
                               {"decides", each.decides},
                               {"opens", each.opens}});
   json["inputs"] = inputs_json(*report.evidence);

@@ -11,6 +11,7 @@
 #include "ringside/base/text.hpp"
 #include "ringside/topology/diagnose/one_machine.hpp"
 #include "ringside/topology/load.hpp"
+#include "ringside/topology/model/assumptions.hpp"
 #include "ringside/topology/readers/text.hpp"
 
 namespace ringside {
@@ -102,6 +103,19 @@ std::optional<StatedValue> logged_variable(const Evidence& evidence, std::string
   return std::nullopt;
 }
 
+/// A job on some of the GPUs, or a log of another machine: nobody can tell.
+void note_smaller_logs(Evidence& evidence) {
+  if (evidence.topology() == nullptr) return;
+  const auto gpus = static_cast<int>(evidence.topology()->gpus().size());
+  for (const auto& log : evidence.all<NcclLog>())
+    if (const int ranks = log->ranks.value_or(gpus); ranks < gpus && log->hosts.size() == 1)
+      evidence.built->findings.push_back(
+          {Severity::note, 0,
+           fmt::format("NCCL's log in {} has {} ranks, the machine {} GPUs: the log may be of "
+                       "another one",
+                       log.reading->source, ranks, gpus)});
+}
+
 }  // namespace
 
 std::optional<int> Evidence::gpus() const {
@@ -118,6 +132,29 @@ std::optional<int> Evidence::gpus() const {
   for (const auto& pair : measured.pairs)
     note(static_cast<std::size_t>(std::max(pair.from, pair.to) + 1));
   return most;
+}
+
+bool Evidence::nvlink_untold() const {
+  const auto* machine = topology();
+  if (machine == nullptr || machine->gpus().size() < 2) return false;
+  const bool has_fabric = std::ranges::any_of(machine->links(), [](const Link& link) {
+    return link.kind == LinkKind::nvlink || link.kind == LinkKind::xgmi;
+  });
+  if (has_fabric || !all<NvlinkStatus>().empty()) return false;
+  const auto has_line = [&](std::string_view part) {
+    return std::ranges::any_of(sources, [&](const Source& source) {
+      return std::ranges::any_of(source.text.lines, [&](const TextLine& line) {
+        return line.text.find(part) != std::string_view::npos;
+      });
+    });
+  };
+  if (has_line("topo -mp")) return true;
+  if (has_line("topo -m") || has_line("NV#")) return false;  // a legend that has NVLink's class
+  const auto models = gpu_models();
+  const bool modules = std::ranges::any_of(models, [](const std::string& model) {
+    return to_lower(model).find("sxm") != std::string::npos;
+  });
+  return modules || (models.empty() && !all<NcclXml>().empty() && lists_only_buses(*machine));
 }
 
 bool Evidence::has(Input input) const {
@@ -151,7 +188,7 @@ bool Evidence::has(Input input) const {
   };
   switch (input) {
     case Input::topology_matrix:
-      return built && !built->topology.links().empty();
+      return built && !built->topology.links().empty() && !nvlink_untold();
     case Input::peer_matrix:
       return built && !built->topology.peer_access.empty();
     case Input::pcie_links:
@@ -214,7 +251,8 @@ std::optional<StatedValue> Evidence::host_value(HostFactKind kind, std::string_v
 
 std::optional<StatedValue> Evidence::environment(std::string_view variable) const {
   if (auto logged = logged_variable(*this, variable)) return logged;
-  return host_value(HostFactKind::environment, variable);
+  auto stated = host_value(HostFactKind::environment, variable);
+  return stated && !stated->value.empty() ? stated : std::nullopt;
 }
 
 std::optional<ShownLine> Evidence::hypervisor() const {
@@ -293,6 +331,7 @@ Evidence read_evidence(std::span<const EvidenceText> texts) {
   evidence.readings = std::move(loaded.readings);
   evidence.built = std::move(loaded.built);
   evidence.measured = std::move(loaded.measured);
+  note_smaller_logs(evidence);
   return evidence;
 }
 

@@ -67,6 +67,9 @@ struct Evidence {
   /// How many, from whatever tells; nothing where nothing does.
   [[nodiscard]] std::optional<int> gpus() const;
   [[nodiscard]] bool has(Input input) const;
+  /// The topology has no NVLink, but that does not show that the machine has none: its GPUs are SXM
+  /// modules, `topo -mp` or a vendor's file for NCCL list the buses only.
+  [[nodiscard]] bool nvlink_untold() const;
 
   // ---- facts about the host and the environment
   /// In the order of the inputs.

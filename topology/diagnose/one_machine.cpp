@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <string>
@@ -99,11 +100,77 @@ void check_peer_access(std::span<const Reading> readings) {
   }
 }
 
+/// GPUs that matrices list, and which input does; 0 where none does.
+struct Listed {
+  std::size_t gpus = 0;
+  std::string source;
+};
+
+Listed most_listed(std::span<const Reading> readings) {
+  Listed most;
+  const auto take = [&](std::size_t gpus, const Reading& reading) {
+    if (gpus > most.gpus) most = {gpus, reading.source};
+  };
+  for (const auto& reading : readings) {
+    if (const auto* links = std::get_if<LinkMatrix>(&reading.facts)) take(links->gpus, reading);
+    if (const auto* peers = std::get_if<PeerMatrix>(&reading.facts))
+      take(peers->names.size(), reading);
+  }
+  return most;
+}
+
+/// GPUs that one host must have for this table or log; 0 where it does not tell. Ranks may share
+/// one, so their indices on the host count.
+std::size_t gpus_needed(const Reading& reading) {
+  int highest = -1;
+  if (const auto* table = std::get_if<CollectiveRows>(&reading.facts))
+    for (const auto& rank : table->listed) highest = std::max(highest, rank.device.value_or(-1));
+  if (const auto* log = std::get_if<NcclLog>(&reading.facts))
+    highest = log->highest_device.value_or(-1);
+  return static_cast<std::size_t>(highest + 1);
+}
+
+/// A job may use fewer GPUs than there are, never more.
+void check_numbers(std::span<const Reading> readings) {
+  const auto listed = most_listed(readings);
+  for (const auto& reading : readings) {
+    const auto needed = gpus_needed(reading);
+    if (listed.gpus == 0 || needed <= listed.gpus) continue;
+    throw Error(ErrorCode::bad_input,
+                fmt::format("the inputs are of different machines: {} lists {} GPUs, {} has ranks "
+                            "on {} of one host",
+                            listed.source, listed.gpus, reading.source, needed));
+  }
+}
+
+/// What lscpu says of the machine as a whole is the same each time.
+void check_processors(std::span<const Reading> readings) {
+  constexpr std::array<std::string_view, 3> fixed = {"Socket(s)", "NUMA node(s)", "CPU(s)"};
+  std::map<std::string, std::pair<std::string, std::string>> known;
+  for (const auto& reading : readings) {
+    const auto* host = std::get_if<HostFacts>(&reading.facts);
+    if (host == nullptr) continue;
+    for (const auto& fact : host->facts) {
+      if (fact.kind != HostFactKind::processor || std::ranges::find(fixed, fact.key) == fixed.end())
+        continue;
+      const auto [before, added] =
+          known.try_emplace(fact.key, std::pair(fact.value, reading.source));
+      if (added || before->second.first == fact.value) continue;
+      throw Error(
+          ErrorCode::bad_input,
+          fmt::format("the inputs are of different machines: {} is {} in {} and {} in {}", fact.key,
+                      before->second.first, before->second.second, fact.value, reading.source));
+    }
+  }
+}
+
 }  // namespace
 
 void check_one_machine(std::span<const Reading> readings) {
   check_models(readings);
   check_peer_access(readings);
+  check_numbers(readings);
+  check_processors(readings);
 }
 
 }  // namespace ringside

@@ -105,18 +105,12 @@ void add_nvlink(const Topology& topology, std::vector<Assumption>& all) {
          .links = std::move(links)});
 }
 
-/// A file of buses, as clouds give NCCL for their guests, has no NVLinks.
+/// A file of buses has no NVLinks.
 void add_unlisted_nvlink(const Topology& topology, std::vector<Assumption>& all) {
   const bool has_fabric = std::ranges::any_of(topology.links(), [](const Link& link) {
     return link.kind == LinkKind::nvlink || link.kind == LinkKind::xgmi;
   });
-  const auto gpus = topology.gpus();
-  const bool only_buses = std::ranges::all_of(gpus, [&](NodeId id) {
-    const Node& gpu = topology.node(id);
-    return gpu.address && !gpu.model && !gpu.details.contains("gpu.sm") &&
-           !gpu.details.contains("gpu.dev");
-  });
-  if (!has_fabric && only_buses && gpus.size() > 1)
+  if (!has_fabric && lists_only_buses(topology) && topology.gpus().size() > 1)
     all.push_back({.what = "no NVLink (the file lists none; NCCL asks the driver for it)",
                    .tell = "nvidia-smi topo -m as one more --topo",
                    .links = {},
@@ -136,6 +130,14 @@ void add_memory(const Topology& topology, const LinkModel& model, std::vector<As
 }
 
 }  // namespace
+
+bool lists_only_buses(const Topology& topology) {
+  return std::ranges::all_of(topology.gpus(), [&](NodeId id) {
+    const Node& gpu = topology.node(id);
+    return gpu.address && !gpu.model && !gpu.details.contains("gpu.sm") &&
+           !gpu.details.contains("gpu.dev");
+  });
+}
 
 std::vector<Assumption> assumptions_of(const Topology& topology, const LinkModel& model) {
   std::vector<Assumption> all;

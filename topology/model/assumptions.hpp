@@ -25,6 +25,10 @@ struct Assumption {
 [[nodiscard]] std::vector<Assumption> assumptions_of(const Topology& topology,
                                                      const LinkModel& model);
 
+/// A file of buses, as clouds give NCCL for their guests: GPUs without anything but their
+/// addresses.
+[[nodiscard]] bool lists_only_buses(const Topology& topology);
+
 /// One line: "assumed, not told: ...; tell with ..."; empty where nothing is assumed.
 [[nodiscard]] std::string assumptions_text(std::span<const Assumption> assumptions);
 

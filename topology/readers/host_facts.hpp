@@ -18,7 +18,7 @@ enum class HostFactKind {
   limit,             ///< "memlock" -> bytes, or "unlimited"
   processor,         ///< of lscpu: "Model name", "Socket(s)", "NUMA node(s)", "Hypervisor vendor"
   allowed_cpus,      ///< "list" -> "0-15,32"
-  environment,       ///< "NCCL_P2P_DISABLE" -> "1"
+  environment,       ///< "NCCL_P2P_DISABLE" -> "1"; "" where it is unset again
   iommu,             ///< "domain" -> "translated", "passthrough"; "state" -> "on", "off"
   driver,            ///< "version" -> "535.54.03"
   hypervisor,        ///< "flag" -> what says so

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -40,6 +41,8 @@ std::string_view without_path(std::string_view words, const std::string& path) {
 
 /// The whole file, unpacked if it is packed.
 std::vector<std::uint8_t> unpacked(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) refuse(path, "it is a folder");
   errno = 0;
   const GzipFile file(gzopen(path.c_str(), "rb"));
   if (file == nullptr)
@@ -74,6 +77,7 @@ IdxFile read_idx(const std::string& path, std::size_t dimensions) {
   IdxFile file;
   file.bytes = unpacked(path);
   const auto& all = file.bytes;
+  if (all.empty()) refuse(path, "it is empty");
   const std::size_t header = 4 + 4 * dimensions;
   const std::array<std::uint8_t, 4> magic = {0, 0, unsigned_bytes,
                                              static_cast<std::uint8_t>(dimensions)};

@@ -350,16 +350,7 @@ void HostCommunicator::run_lanes(const Call& call, const Program& program,
 }
 
 void HostCommunicator::execute(const Program& program, const Step& step) {
-  const FoldKernel& kernel = program.kernels[step.kernel];
-  for (std::uint32_t i = 0; i < step.runs; ++i) {
-    const Run& run = program.runs[step.first_run + i];
-    const Address* address = &program.addresses[run.first_address];
-    for (std::uint32_t source = 0; source < step.sources; ++source, ++address)
-      sources_[source] = bases_[address->base] + address->offset;
-    for (std::uint32_t destination = 0; destination < step.destinations; ++destination, ++address)
-      destinations_[destination] = bases_[address->base] + address->offset;
-    kernel(sources_.data(), destinations_.data(), run.elements);
-  }
+  fold_step(program, step, bases_.data(), sources_.data(), destinations_.data());
 }
 
 bool HostCommunicator::reached(const BoundWait& wait) const {

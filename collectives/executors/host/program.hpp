@@ -67,4 +67,19 @@ struct Program {
                                     const FoldShape& values);
 };
 
+/// Runs a step. `bases`: by base_index; room for as many sources and destinations as it has.
+inline void fold_step(const Program& program, const Step& step, std::byte* const* bases,
+                      const std::byte** sources, std::byte** destinations) {
+  const FoldKernel& kernel = program.kernels[step.kernel];
+  for (std::uint32_t i = 0; i < step.runs; ++i) {
+    const Run& run = program.runs[step.first_run + i];
+    const Address* address = &program.addresses[run.first_address];
+    for (std::uint32_t source = 0; source < step.sources; ++source, ++address)
+      sources[source] = bases[address->base] + address->offset;
+    for (std::uint32_t to = 0; to < step.destinations; ++to, ++address)
+      destinations[to] = bases[address->base] + address->offset;
+    kernel(sources, destinations, run.elements);
+  }
+}
+
 }  // namespace ringside::host

@@ -18,16 +18,6 @@
 namespace ringside::mpi {
 namespace {
 
-std::string words_of(const std::exception_ptr& exception) {
-  try {
-    std::rethrow_exception(exception);
-  } catch (const std::exception& error) {
-    return error.what();
-  } catch (...) {
-    return "something that is no std::exception";
-  }
-}
-
 class MpiProcesses final : public Processes {
  public:
   MpiProcesses() : transport_(transport()) {

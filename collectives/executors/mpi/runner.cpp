@@ -38,6 +38,7 @@ void Runner::begin(const Bound& bound, std::uint64_t call, const std::byte* inpu
       bases_[host::base_index(peer, buffer)] = at;
     };
     const auto user = [&](std::uint64_t at) {
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): private memory is an address of another process
       return where.shared != 0 ? board_.address(peer, at) : reinterpret_cast<std::byte*>(at);
     };
     // Inputs are only read: the prover refuses plans that write them.
@@ -100,16 +101,7 @@ void Runner::execute(const host::Step& step) {
   const host::Program& program = bound_->program;
   if (const Role& role = bound_->roles[step.op]; role.kind != Role::Kind::fold)
     return copy(step, role);
-  const FoldKernel& kernel = program.kernels[step.kernel];
-  for (std::uint32_t i = 0; i < step.runs; ++i) {
-    const host::Run& run = program.runs[step.first_run + i];
-    const host::Address* address = &program.addresses[run.first_address];
-    for (std::uint32_t source = 0; source < step.sources; ++source, ++address)
-      sources_[source] = bases_[address->base] + address->offset;
-    for (std::uint32_t to = 0; to < step.destinations; ++to, ++address)
-      destinations_[to] = bases_[address->base] + address->offset;
-    kernel(sources_.data(), destinations_.data(), run.elements);
-  }
+  host::fold_step(program, step, bases_.data(), sources_.data(), destinations_.data());
 }
 
 namespace {

@@ -35,7 +35,7 @@ fs::path path_of(const Kind& kind) {
   std::error_code ignored;
   const auto folder = fs::read_symlink("/proc/self/exe", ignored).parent_path();
   for (const fs::path& beside : {folder, folder / RINGSIDE_MODULE_FOLDER, folder / "../../bin"})
-    if (const auto path = beside / kind.file; fs::exists(path, ignored)) return path;
+    if (auto path = beside / kind.file; fs::exists(path, ignored)) return path;
   return {};
 }
 
@@ -43,7 +43,7 @@ fs::path module_path() {
   if (const auto asked = option<std::string>("mpi_module"); !asked.empty()) return asked;
   for (const Kind& kind : kinds) {
     if (!environment_has(kind.variable)) continue;
-    if (const auto path = path_of(kind); !path.empty()) return path;
+    if (auto path = path_of(kind); !path.empty()) return path;
     throw Error(ErrorCode::unsupported,
                 fmt::format("the mpirun of {} started this process, and {} is not beside the "
                             "program: build where that MPI's development files are installed",
@@ -51,7 +51,7 @@ fs::path module_path() {
   }
   // Started without mpirun: a world of one.
   for (const Kind& kind : kinds)
-    if (const auto path = path_of(kind); !path.empty()) return path;
+    if (auto path = path_of(kind); !path.empty()) return path;
   throw Error(ErrorCode::unsupported,
               fmt::format("ranks that are processes need an MPI, and neither {} nor {} is beside "
                           "the program: build where one is installed (Debian: libopenmpi-dev)",

@@ -82,6 +82,20 @@ TEST(MendPrices, FindingsAreRankedByCertaintyHarmAndCost) {
   EXPECT_EQ(prices.each[1]->as_is, 3);
 }
 
+TEST(MendPrices, ACureWithoutGainHasNoPriceAndMakesNothingSlow) {
+  std::vector<Diagnosis> found(3);
+  MendPrices prices;
+  prices.each = {MendPrice{.as_is = 1, .mended = 1}, MendPrice{.as_is = 1, .mended = 2},
+                 MendPrice{.as_is = 1, .mended = 1}};
+  prices.each[2]->as_is_measured = 3;
+  drop_without_gain(found, prices);
+  EXPECT_FALSE(prices.each[0]);
+  EXPECT_FALSE(prices.each[1]) << "a cure that harms";
+  EXPECT_EQ(found[0].harm, Harm::risk);
+  ASSERT_TRUE(prices.each[2]) << "slower than predicted, as measured";
+  EXPECT_EQ(found[2].harm, Harm::slow);
+}
+
 std::vector<Reading> table_of(std::uint64_t size, double algbw, int ranks) {
   CollectiveRows table;
   table.ranks = ranks;
@@ -123,6 +137,9 @@ TEST(CompareMeasured, AFigureThatIsHalfOfThePredictionIsHalf) {
   EXPECT_DOUBLE_EQ(half[0].predicted, full[0].predicted);
   EXPECT_DOUBLE_EQ(2 * half[0].ratio(), full[0].ratio());
   EXPECT_FALSE(worst_of({}));
+  EXPECT_FALSE(covers(full, 4)) << "one pair of six";
+  EXPECT_TRUE(covers(full, 2));
+  EXPECT_FALSE(why_not_compared(machine, {}, {}).empty());
 }
 
 /// t <= 0.1 (t + k s)

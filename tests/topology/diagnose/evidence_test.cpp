@@ -55,6 +55,25 @@ TEST(Evidence, TakesVariablesWhereTheyAreSetNotWhereTheyAreTalkedAbout) {
   EXPECT_THROW((void)evidence_from("I also tried NCCL_P2P_DISABLE=1, which helped\n"), Error);
 }
 
+TEST(Evidence, TakesNoCommentForAVariable) {
+  const auto value = [](const std::string& text) {
+    const auto found = evidence_from("Socket(s): 1\n" + text).environment("NCCL_P2P_DISABLE");
+    return found ? found->value : "";
+  };
+  EXPECT_EQ(value("# NCCL_P2P_DISABLE=1\n"), "");
+  EXPECT_EQ(value("  # export NCCL_P2P_DISABLE=1\n"), "");
+  EXPECT_EQ(value("export NCCL_IB_HCA=mlx5_0 # NCCL_P2P_DISABLE=1\n"), "");
+  EXPECT_EQ(value("root@box:~# NCCL_P2P_DISABLE=1 python t.py\n"), "1");
+  EXPECT_EQ(value("/ # export NCCL_P2P_DISABLE=1\n"), "1");
+}
+
+TEST(Evidence, AVariableThatIsUnsetIsNotSet) {
+  EXPECT_FALSE(evidence_from("export NCCL_P2P_DISABLE=1\nunset NCCL_P2P_DISABLE\n")
+                   .environment("NCCL_P2P_DISABLE"));
+  EXPECT_TRUE(evidence_from("unset NCCL_P2P_DISABLE\nexport NCCL_P2P_DISABLE=1\n")
+                  .environment("NCCL_P2P_DISABLE"));
+}
+
 TEST(Evidence, KnowsTheRanksThatATableLists) {
   const auto evidence = evidence_from(
       "# nccl-tests version 2.17.6 nccl-headers=22501 nccl-library=22602\n"
@@ -120,6 +139,42 @@ TEST(Evidence, TellsMachinesApartByTheModelsOfTheirGpus) {
                 .find("a lists a40, b lists l4"),
             std::string::npos);
   EXPECT_EQ(refusal_of({{"a", csv("NVIDIA A40")}, {"b", csv("A40")}}), "");
+}
+
+/// A job may leave GPUs out, but not have more of one host than it has.
+TEST(Evidence, RefusesTablesAndLogsOfMoreGpusThanTheMatrixHas) {
+  const std::string two = "\tGPU0\tGPU1\nGPU0\t X \tPHB\nGPU1\tPHB\t X \n";
+  const auto table = [](int device) {
+    return "#  Rank  0 Group  0 Pid  1 on  host1 device  " + std::to_string(device) +
+           " [0x01] NVIDIA L40S\n#       size         count      type   redop    root     time   "
+           "algbw   busbw #wrong     time   algbw   busbw #wrong\n   268435456      67108864     "
+           "float     sum      -1   1290.0   4.00   4.00      0  1290.3   4.00   4.00      0\n";
+  };
+  EXPECT_EQ(refusal_of({{"a", two}, {"b", table(1)}}), "");
+  EXPECT_NE(refusal_of({{"a", two}, {"b", table(3)}}).find("a lists 2 GPUs"), std::string::npos);
+  const std::string log = "host1:1:2 [0] NCCL INFO Channel 00/0 : 8[0] -> 9[1] via P2P/CUMEM\n";
+  EXPECT_EQ(refusal_of({{"a", two}, {"b", log}}), "") << "of another host than the first";
+  EXPECT_NE(refusal_of({{"a", two}, {"b", log + "host1:1:3 [2] NCCL INFO x\n"}}), "");
+}
+
+TEST(Evidence, NamesALogOfFewerRanksThanTheMatrixHasGpus) {
+  const auto notes = [](const std::string& ring) {
+    return evidence_from(
+               "\tGPU0\tGPU1\tGPU2\nGPU0\t X \tPHB\tPHB\nGPU1\tPHB\t X \tPHB\n"
+               "GPU2\tPHB\tPHB\t X \n\nhost1:1:2 [0] NCCL INFO Channel 00/02 : " +
+               ring + "\n")
+        .built->findings;
+  };
+  EXPECT_TRUE(notes("0 1 2").empty());
+  ASSERT_EQ(notes("0 1").size(), 1U);
+  EXPECT_NE(notes("0 1")[0].text.find("2 ranks, the machine 3 GPUs"), std::string::npos);
+}
+
+TEST(Evidence, RefusesProcessorsOfTwoMachines) {
+  EXPECT_NE(refusal_of({{"a", "Socket(s): 1\n"}, {"b", "Socket(s): 2\n"}})
+                .find("Socket(s) is 1 in a and 2 in b"),
+            std::string::npos);
+  EXPECT_EQ(refusal_of({{"a", "Socket(s): 2\n"}, {"b", "Socket(s): 2\n"}}), "");
 }
 
 TEST(Evidence, RefusesMatricesOfPeerAccessThatContradictEachOther) {

@@ -50,8 +50,6 @@ TEST(Stories, EachHasItsCauseAndNothingElse) {
 /// Real inputs in which something is wrong, or in the way. In all others nothing may be found.
 const std::map<std::string, Ids>& known_findings() {
   static const std::map<std::string, Ids> known = {
-      {"topo/028-4xt4-gpu0-alone-node", {"D17"}},
-      {"topo/074-3gpu-topo-mp-sys-node", {"D17"}},
       {"topo/075-2x2080ti-pix-p2p-ns", {"D05"}},
       {"topo/077-2x5090-phb-p2p-gns", {"D05"}},
       {"topo/078-2x5090-p2p-spaces", {"D05"}},

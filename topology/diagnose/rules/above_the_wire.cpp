@@ -40,7 +40,9 @@ std::optional<double> wire(const Topology& topology) {
 
 std::vector<Diagnosis> find(const Evidence& evidence) {
   const auto* topology = evidence.topology();
-  if (topology == nullptr || hosts_of(evidence) > 1) return {};
+  if (topology == nullptr || hosts_of(evidence) > 1 || evidence.nvlink_untold()) return {};
+  // Of these SXM modules no NVLink is listed: down, or not told.
+  if (has_model(evidence, "sxm")) return {};
   const auto most = wire(*topology);
   if (!most) return {};
   for (const auto& table : evidence.all<CollectiveRows>()) {

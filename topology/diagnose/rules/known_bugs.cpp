@@ -108,15 +108,6 @@ bool concerns(const KnownBug& bug, const Evidence& evidence) {
          });
 }
 
-/// A table that is complete and right shows that it works here.
-bool has_worked(const Evidence& evidence) {
-  for (const auto& table : evidence.all<CollectiveRows>())
-    if (is_of_nccl(*table.facts) && table->ranks.value_or(0) > 1 && !table->truncated &&
-        !table->rows.empty())
-      return true;
-  return false;
-}
-
 std::vector<Diagnosis> find(const Evidence& evidence) {
   const auto used = used_version(evidence);
   if (!used || evidence.gpus().value_or(2) < 2 || has_worked(evidence)) return {};

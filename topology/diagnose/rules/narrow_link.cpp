@@ -8,6 +8,7 @@
 
 #include "ringside/base/text.hpp"
 #include "ringside/topology/diagnose/rules.hpp"
+#include "ringside/topology/diagnose/rules/nvlink_graph.hpp"
 #include "ringside/topology/diagnose/rules/shared.hpp"
 
 namespace ringside {
@@ -162,14 +163,19 @@ std::vector<Diagnosis> slow_in_all_pairs(const Evidence& evidence) {
 /// That the link is narrow is certain. A card that is alone, as in laptops, whose boards give it 8
 /// lanes, has nobody to exchange data with.
 Diagnosis narrow_for_sure(const Evidence& evidence, const std::vector<Narrow>& narrow) {
-  const bool alone = evidence.gpus() == 1;
-  auto found =
-      diagnosis_of(alone ? Certainty::possible : Certainty::certain,
-                   said_of(narrow) + (alone ? ": it matters for copies to and from the host"
-                                            : ": every ring through it goes at the speed "
-                                              "of this link"),
-                   narrow);
-  if (alone) found.harm = Harm::risk;
+  const bool alone = evidence.gpus() == 1, nvlink = rings_stay_in_nvlink(evidence);
+  auto found = diagnosis_of(
+      alone ? Certainty::possible : Certainty::certain,
+      said_of(narrow) +
+          (alone    ? ": it matters for copies to and from the host"
+           : nvlink ? ": rings stay in NVLink; it matters for copies to and from the host and NICs"
+                    : ": every ring through it goes at the speed of this link"),
+      narrow);
+  if (alone || nvlink) found.harm = Harm::risk;
+  if (nvlink) {  // no collective in the box gets faster
+    found.mend = {};
+    found.slowdown = 1;
+  }
   return found;
 }
 

@@ -73,6 +73,15 @@ int NvlinkGraph::best_ring(std::span<const int> gpus) const {
   return 0;
 }
 
+bool rings_stay_in_nvlink(const Evidence& evidence) {
+  const auto* topology = evidence.topology();
+  if (topology == nullptr || topology->gpus().size() < 2) return false;
+  const NvlinkGraph graph(*topology);
+  std::vector<int> all(static_cast<std::size_t>(graph.gpus()));
+  std::iota(all.begin(), all.end(), 0);
+  return graph.has_links() && graph.best_ring(all) > 0;
+}
+
 std::vector<int> NvlinkGraph::best_set(int wanted) const {
   std::vector<int> best;
   int most = -1;

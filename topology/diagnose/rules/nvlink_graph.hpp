@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ringside/topology/diagnose/evidence.hpp"
 #include "ringside/topology/graph.hpp"
 
 namespace ringside {
@@ -35,6 +36,9 @@ class NvlinkGraph {
 
   std::vector<std::vector<int>> links_;
 };
+
+/// Rings over all GPUs stay in NVLink: PCIe carries copies to and from the host and NICs only.
+[[nodiscard]] bool rings_stay_in_nvlink(const Evidence& evidence);
 
 /// What one NVLink of the machine carries in one direction as its maker says: GB/s. Nothing where
 /// that is not known.

@@ -16,27 +16,29 @@ namespace {
 struct Bridged {
   std::string_view sign;  ///< in the model, small letters
   int links;              ///< of a pair with all bridges on: NVIDIA's data sheets
+  int bridge_links;       ///< of one bridge: a pair may have been sold with fewer bridges
 };
-constexpr std::array<Bridged, 12> bridged_models = {{{"rtx 3090", 4},
-                                                     {"rtx a6000", 4},
-                                                     {"rtx a5500", 4},
-                                                     {"rtx a5000", 4},
-                                                     {"rtx a4500", 4},
-                                                     {"nvidia a40", 4},
-                                                     {"nvidia a30", 4},
-                                                     {"a100-pcie", 12},
-                                                     {"a100 80gb pcie", 12},
-                                                     {"h100 pcie", 12},
-                                                     {"2080 ti", 2},
-                                                     {"titan rtx", 2}}};
+constexpr std::array<Bridged, 12> bridged_models = {{{"rtx 3090", 4, 4},
+                                                     {"rtx a6000", 4, 4},
+                                                     {"rtx a5500", 4, 4},
+                                                     {"rtx a5000", 4, 4},
+                                                     {"rtx a4500", 4, 4},
+                                                     {"nvidia a40", 4, 4},
+                                                     {"nvidia a30", 4, 4},
+                                                     {"a100-pcie", 12, 4},
+                                                     {"a100 80gb pcie", 12, 4},
+                                                     {"h100 pcie", 12, 4},
+                                                     {"2080 ti", 2, 2},
+                                                     {"titan rtx", 2, 2}}};
 
-/// Where all GPUs are of one model that bridges join: how many NVLinks a pair ought to have.
-int expected_links(const Evidence& evidence) {
+/// Where all GPUs are of one model that bridges join.
+const Bridged* bridged_model(const Evidence& evidence) {
   const auto models = evidence.gpu_models();
-  if (models.size() != 1) return 0;
-  for (const auto& [sign, links] : bridged_models)
-    if (to_lower(models.front()).find(sign) != std::string::npos) return links;
-  return 0;
+  if (models.size() != 1) return nullptr;
+  const auto found = std::ranges::find_if(bridged_models, [&](const Bridged& each) {
+    return to_lower(models.front()).find(each.sign) != std::string::npos;
+  });
+  return found == bridged_models.end() ? nullptr : &*found;
 }
 
 struct Fewer {
@@ -150,15 +152,38 @@ std::optional<Fewer> in_status(const NvlinkStatus& status, int expected) {
   return other_end(status);
 }
 
-Diagnosis as_certain(const Fewer& fewer) {
+/// NVLinks of these are on the board, to an NVSwitch or to other GPUs: nobody can seat them.
+bool are_on_the_board(const Fewer& fewer, const Evidence& evidence) {
+  constexpr int most_of_one_bridge = 4;
+  return has_model(evidence, "sxm") || has_model(evidence, "hgx") ||
+         (bridged_model(evidence) == nullptr && fewer.expected > most_of_one_bridge);
+}
+
+Diagnosis as_found(const Fewer& fewer, const Evidence& evidence) {
+  const Bridged* model = bridged_model(evidence);
+  const bool whole_bridges = model != nullptr && model->bridge_links < fewer.expected &&
+                             fewer.links > 0 && fewer.links % model->bridge_links == 0;
   Diagnosis found;
-  found.certainty = Certainty::certain;
-  found.why = fmt::format("{}: {} NVLinks are up instead of {} ({})", fewer.who, fewer.links,
-                          fewer.expected, fewer.because);
+  found.certainty = whole_bridges ? Certainty::likely : Certainty::certain;
+  found.why = whole_bridges
+                  ? fmt::format(
+                        "{}: {} NVLinks are up, which is {} of the {} bridges that fit ({}): a "
+                        "bridge is missing or down",
+                        fewer.who, fewer.links, fewer.links / model->bridge_links,
+                        fewer.expected / model->bridge_links, fewer.because)
+                  : fmt::format("{}: {} NVLinks are up instead of {} ({})", fewer.who, fewer.links,
+                                fewer.expected, fewer.because);
   found.confirm = "nvidia-smi nvlink -s lists each link and which are inactive";
-  found.fix =
-      "switch the machine off and seat the NVLink bridge again, or replace it; on NVSwitch "
-      "machines nvidia-smi nvlink -e counts the errors of the link that is down";
+  if (are_on_the_board(fewer, evidence))
+    found.fix =
+        "nvidia-smi nvlink -e counts the errors of the link that is down; with NVSwitches look at "
+        "the fabric manager (systemctl status nvidia-fabricmanager, and its log) and start the "
+        "machine anew; a link that stays down is for the vendor to mend";
+  else
+    found.fix = whole_bridges
+                    ? "look how many bridges are on the cards: add those that are missing, and "
+                      "with the machine off seat again those that are there"
+                    : "switch the machine off and seat the NVLink bridge again, or replace it";
   found.slowdown = static_cast<double>(fewer.expected) / std::max(fewer.links, 1);
   return found;
 }
@@ -185,10 +210,11 @@ std::optional<Diagnosis> odd_pair(const Evidence& evidence) {
 }
 
 std::vector<Diagnosis> find(const Evidence& evidence) {
-  const int expected = expected_links(evidence);
+  const Bridged* model = bridged_model(evidence);
+  const int expected = model == nullptr ? 0 : model->links;
   for (const auto& status : evidence.all<NvlinkStatus>())
     if (const auto fewer = in_status(*status.facts, expected)) {
-      auto found = as_certain(*fewer);
+      auto found = as_found(*fewer, evidence);
       found.shown = evidence.lines(*status.reading, [&](std::string_view line) {
         return line.find("nactive") != std::string_view::npos ||
                trim(line).starts_with(fewer->devices.front());
@@ -196,7 +222,7 @@ std::vector<Diagnosis> find(const Evidence& evidence) {
       return {std::move(found)};
     }
   if (const auto fewer = in_matrix(evidence, expected)) {
-    auto found = as_certain(*fewer);
+    auto found = as_found(*fewer, evidence);
     for (const auto& matrix : evidence.all<LinkMatrix>())
       add_lines(found.shown, evidence.rows_of(*matrix.reading, fewer->devices));
     return {std::move(found)};

@@ -15,6 +15,17 @@
 namespace ringside {
 namespace {
 
+/// Where no matrix of the driver tells: CUDA's test, AMD's tables of access.
+std::vector<ShownLine> lines_of_refusal(const Evidence& evidence) {
+  std::vector<ShownLine> lines;
+  for (const auto& test : evidence.all<PeerBandwidthTest>())
+    add_lines(lines, evidence.lines_with(*test.reading, "CANNOT Access", 2));
+  for (const auto& rocm : evidence.all<RocmTopology>())
+    for (const std::string_view word : {"DISABLED", "False"})
+      add_lines(lines, evidence.lines_with(*rocm.reading, word, 2));
+  return lines;
+}
+
 /// Rows of `topo -p2p` and lines of CUDA's test that deny access.
 std::optional<Staging> denied_by_driver(const Evidence& evidence) {
   for (const auto& pair : gpu_pairs(evidence)) {
@@ -25,17 +36,13 @@ std::optional<Staging> denied_by_driver(const Evidence& evidence) {
                     .by_driver = true};
     for (const auto& matrix : evidence.all<PeerMatrix>())
       add_lines(staging.lines, evidence.rows_of(*matrix.reading, matrix->names));
+    if (staging.lines.empty()) add_lines(staging.lines, lines_of_refusal(evidence));
     return staging;
   }
   for (const auto& test : evidence.all<PeerBandwidthTest>())
     if (test->cannot_access_lines > 0 && test->can_access_lines == 0)
       return Staging{.why = "CUDA says that no GPU can access another",
-                     .lines = evidence.lines(
-                         *test.reading,
-                         [](std::string_view line) {
-                           return line.find("CANNOT Access") != std::string_view::npos;
-                         },
-                         2),
+                     .lines = evidence.lines_with(*test.reading, "CANNOT Access", 2),
                      .by_driver = true};
   return std::nullopt;
 }
@@ -88,7 +95,7 @@ std::optional<double> mean_measured(const Evidence& evidence, const std::vector<
 std::optional<double> predicted_pair(const Evidence& evidence, const GpuPair& pair,
                                      bool peer_access) try {
   const Topology* topology = evidence.topology();
-  if (topology == nullptr) return std::nullopt;
+  if (topology == nullptr || evidence.nvlink_untold()) return std::nullopt;
   const auto places = gpu_places(*topology, std::vector<int>{pair.first, pair.second});
   if (places.size() != 2) return std::nullopt;
   MachineSettings settings;
@@ -109,6 +116,18 @@ std::optional<Staging> staging_of(const Evidence& evidence) {
     return Staging{.why = "NCCL's log says that it goes through shared memory",
                    .lines = lines_via(evidence, "SHM"),
                    .by_log = true};
+  return std::nullopt;
+}
+
+std::optional<bool> peer_access_possible(const Evidence& evidence, const GpuPair& pair) {
+  if (pair.status == "OK") return true;
+  if (!pair.status.empty() && pair.status != "U") return false;
+  const auto staging = staging_of(evidence);
+  if (staging && staging->by_driver) return false;
+  if (connections_via(evidence, "P2P") > 0) return true;
+  if (has_model(evidence, "geforce rtx") || has_model(evidence, "tesla t4") ||
+      has_model(evidence, "nvidia l4"))
+    return false;
   return std::nullopt;
 }
 
@@ -143,9 +162,10 @@ std::vector<GpuLink> gpu_links(const Evidence& evidence) {
   std::vector<GpuLink> links;
   const auto name_of_gpu = [&](const PcieStatus& status, std::size_t place) {
     const auto address = parse_pci_address(status.bus_id);
-    if (!status.index && address && evidence.topology() != nullptr)
-      if (const auto node = evidence.topology()->find(*address))
-        return evidence.topology()->node(*node).name;
+    if (!status.index && address && evidence.topology() != nullptr) {
+      const auto node = evidence.topology()->find(*address);
+      return node ? evidence.topology()->node(*node).name : "the GPU at " + status.bus_id;
+    }
     return fmt::format("GPU{}", status.index.value_or(static_cast<int>(place)));
   };
   const auto add = [&](const PcieStatus& status, const Reading* reading, std::size_t place,

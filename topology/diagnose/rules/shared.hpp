@@ -51,6 +51,12 @@ struct Staging {
 };
 [[nodiscard]] std::optional<Staging> staging_of(const Evidence& evidence);
 
+/// Whether GPUs of this pair reach each other's memory over PCIe: as the driver, CUDA or NCCL's log
+/// tells; no where the model is known to have no peer access. Nothing where nothing tells: CUDA's
+/// test measures "P2P=Enabled" also where there is none, by copies through the host.
+[[nodiscard]] std::optional<bool> peer_access_possible(const Evidence& evidence,
+                                                       const GpuPair& pair);
+
 /// Connections in NCCL's logs whose transport begins with this ("SHM", "P2P", "NET/Socket").
 [[nodiscard]] int connections_via(const Evidence& evidence, std::string_view transport);
 [[nodiscard]] std::vector<ShownLine> lines_via(const Evidence& evidence,

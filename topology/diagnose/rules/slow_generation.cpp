@@ -8,6 +8,7 @@
 #include <map>
 
 #include "ringside/topology/diagnose/rules.hpp"
+#include "ringside/topology/diagnose/rules/nvlink_graph.hpp"
 #include "ringside/topology/diagnose/rules/shared.hpp"
 
 namespace ringside {
@@ -27,7 +28,8 @@ Diagnosis diagnosis_of(Certainty certainty, const GpuLink& link, int now, int co
   found.certainty = certainty;
   found.why = std::move(why);
   found.shown = std::move(lines);
-  found.mend.mended = {fmt::format("pcie:{}=gen{}", link.name, could)};
+  if (link.name.starts_with("GPU"))  // else nobody knows which one it is
+    found.mend.mended = {fmt::format("pcie:{}=gen{}", link.name, could)};
   found.slowdown = wire_rate(could, 1) / std::max(wire_rate(now, 1), 0.1);
   found.confirm =
       "run a copy for some seconds and look meanwhile: nvidia-smi "
@@ -90,13 +92,25 @@ std::optional<Diagnosis> below_its_siblings(const std::vector<GpuLink>& links,
       {});
 }
 
-std::vector<Diagnosis> find(const Evidence& evidence) {
+std::optional<Diagnosis> first_slow(const Evidence& evidence) {
   const auto links = gpu_links(evidence);
   for (const auto& link : links) {
-    if (auto found = read_under_load(evidence, link)) return {std::move(*found)};
-    if (auto found = below_its_siblings(links, link)) return {std::move(*found)};
+    if (auto found = read_under_load(evidence, link)) return found;
+    if (auto found = below_its_siblings(links, link)) return found;
   }
-  return {};
+  return std::nullopt;
+}
+
+std::vector<Diagnosis> find(const Evidence& evidence) {
+  auto found = first_slow(evidence);
+  if (!found) return {};
+  if (rings_stay_in_nvlink(evidence)) {
+    found->harm = Harm::risk;
+    found->why += "; rings stay in NVLink: it matters for copies to and from the host and NICs";
+    found->mend = {};  // no collective in the box gets faster
+    found->slowdown = 1;
+  }
+  return {std::move(*found)};
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "ringside/topology/diagnose/rules.hpp"
 #include "ringside/topology/diagnose/rules/shared.hpp"
+#include "ringside/topology/diagnose/rules/tables.hpp"
 
 namespace ringside {
 namespace {
@@ -27,7 +28,7 @@ std::optional<double> slowest_staged_copy(const Evidence& evidence) {
 
 std::optional<BestRow> best_all_reduce(const Evidence& evidence) {
   std::optional<BestRow> best;
-  for (const auto& table : evidence.all<CollectiveRows>()) {
+  for (const auto& table : tables_of_one_host(evidence)) {
     if (table->ours || (table->collective && *table->collective != "all_reduce")) continue;
     const auto row = best_row(evidence, table, std::uint64_t{8} << 20);
     if (row && (!best || row->busbw > best->busbw)) best = row;

@@ -8,6 +8,16 @@
 #include "ringside/topology/gpu_places.hpp"
 
 namespace ringside {
+namespace {
+
+int hosts_of_logs(const Evidence& evidence) {
+  int most = 0;
+  for (const auto& log : evidence.all<NcclLog>())
+    most = std::max({most, static_cast<int>(log->hosts.size()), log->boxes.value_or(0)});
+  return most;
+}
+
+}  // namespace
 
 bool is_of_nccl(const CollectiveRows& table) {
   return !table.ours || table.algorithm.value_or("") == "nccl";
@@ -39,9 +49,7 @@ std::vector<int> gpus_of(const Evidence& evidence, const CollectiveRows& table) 
   const int ranks = table.ranks.value_or(0);
   if (topology == nullptr || ranks < 1 || ranks > static_cast<int>(topology->gpus().size()))
     return {};
-  std::set<std::string> hosts;
-  for (const auto& rank : table.listed) hosts.insert(rank.host);
-  if (hosts.size() > 1) return {};
+  if (hosts_of(table) > 1) return {};
   std::vector<int> all;
   const auto visible = visible_gpus(evidence);
   if (visible) all = *visible;
@@ -59,16 +67,34 @@ std::vector<int> gpus_of(const Evidence& evidence, const CollectiveRows& table) 
   return group;
 }
 
+int hosts_of(const CollectiveRows& table) {
+  std::set<std::string> hosts;
+  for (const auto& rank : table.listed) hosts.insert(rank.host);
+  return static_cast<int>(hosts.size());
+}
+
 int hosts_of(const Evidence& evidence) {
-  int most = 0;
-  for (const auto& log : evidence.all<NcclLog>())
-    most = std::max({most, static_cast<int>(log->hosts.size()), log->boxes.value_or(0)});
-  for (const auto& table : evidence.all<CollectiveRows>()) {
-    std::set<std::string> hosts;
-    for (const auto& rank : table->listed) hosts.insert(rank.host);
-    most = std::max(most, static_cast<int>(hosts.size()));
-  }
+  int most = hosts_of_logs(evidence);
+  for (const auto& table : evidence.all<CollectiveRows>())
+    most = std::max(most, hosts_of(*table.facts));
   return most;
+}
+
+std::vector<Found<CollectiveRows>> tables_of_one_host(const Evidence& evidence) {
+  auto tables = evidence.all<CollectiveRows>();
+  const bool several_in_logs = hosts_of_logs(evidence) > 1;
+  std::erase_if(tables, [&](const Found<CollectiveRows>& table) {
+    const int hosts = hosts_of(*table.facts);
+    return hosts > 1 || (hosts == 0 && several_in_logs);
+  });
+  return tables;
+}
+
+bool has_worked(const Evidence& evidence) {
+  return std::ranges::any_of(evidence.all<CollectiveRows>(), [](const auto& table) {
+    return is_of_nccl(*table.facts) && table->ranks.value_or(0) > 1 && !table->truncated &&
+           !table->rows.empty();
+  });
 }
 
 ShownLine line_of_size(const Evidence& evidence, const Found<CollectiveRows>& table,

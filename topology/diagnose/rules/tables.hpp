@@ -26,6 +26,14 @@ namespace ringside {
 
 /// Different hosts, as logs and tables name them; 0 where none does.
 [[nodiscard]] int hosts_of(const Evidence& evidence);
+/// Those that the head of one table names.
+[[nodiscard]] int hosts_of(const CollectiveRows& table);
+
+/// Tables of ranks on one machine: the head names one host, or names none and no log has several.
+[[nodiscard]] std::vector<Found<CollectiveRows>> tables_of_one_host(const Evidence& evidence);
+
+/// A table of NCCL's that is complete shows that collectives work here.
+[[nodiscard]] bool has_worked(const Evidence& evidence);
 
 /// The line of the table that begins with this size: the first that is one.
 [[nodiscard]] ShownLine line_of_size(const Evidence& evidence, const Found<CollectiveRows>& table,
