@@ -28,7 +28,7 @@ ErrorCode code_of(const std::function<void()>& call) {
   return ErrorCode{};
 }
 
-float sum_of_ranks(int ranks) { return static_cast<float>(ranks * (ranks + 1) / 2); }
+float sum_of_ranks(int ranks) { return static_cast<float>(ranks * (ranks + 1)) / 2; }
 
 TEST(MpiWorld, RunsFollowOneAnother) {
   for (int run = 0; run < 3; ++run)
