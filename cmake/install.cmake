@@ -10,6 +10,7 @@ foreach(folder base topology collectives)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}
           DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ringside
           FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h"
+          PATTERN handles.hpp EXCLUDE  # needs mpi.h; sources only
           PATTERN json_write.hpp EXCLUDE  # need nlohmann-json; sources only
           PATTERN facts_json.hpp EXCLUDE
           PATTERN fact_values.hpp EXCLUDE

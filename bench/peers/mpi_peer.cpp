@@ -15,55 +15,17 @@
 #include <string>
 
 #include "ringside/bench/peers/peer_rank.hpp"
+#include "ringside/collectives/executors/mpi/module/handles.hpp"
 
 // MPI's handles are pointers in Open MPI and numbers in MPICH: const ones are meant.
 // NOLINTBEGIN(misc-misplaced-const)
 namespace ringside::bench {
 namespace {
 
-/// MPI_DATATYPE_NULL for those that MPI has not got. (The handles are no constant expressions.)
-MPI_Datatype mpi_type(ElementType type) {
-  switch (type) {
-    case ElementType::int8:
-      return MPI_INT8_T;
-    case ElementType::uint8:
-      return MPI_UINT8_T;
-    case ElementType::int32:
-      return MPI_INT32_T;
-    case ElementType::uint32:
-      return MPI_UINT32_T;
-    case ElementType::int64:
-      return MPI_INT64_T;
-    case ElementType::uint64:
-      return MPI_UINT64_T;
-    case ElementType::float32:
-      return MPI_FLOAT;
-    case ElementType::float64:
-      return MPI_DOUBLE;
-    default:
-      return MPI_DATATYPE_NULL;
-  }
-}
-
-MPI_Op mpi_op(ReduceOp op) {
-  switch (op) {
-    case ReduceOp::sum:
-      return MPI_SUM;
-    case ReduceOp::prod:
-      return MPI_PROD;
-    case ReduceOp::max:
-      return MPI_MAX;
-    case ReduceOp::min:
-      return MPI_MIN;
-    default:
-      return MPI_OP_NULL;
-  }
-}
-
 std::optional<std::string> refusal(const PeerCommand& command) {
-  if (mpi_type(command.type) == MPI_DATATYPE_NULL)
+  if (mpi::datatype(command.type) == MPI_DATATYPE_NULL)
     return fmt::format("MPI has no type {}", to_string(command.type));
-  if (mpi_op(command.op) == MPI_OP_NULL)
+  if (mpi::operation(command.op) == MPI_OP_NULL)
     return fmt::format("MPI has no operator {}", to_string(command.op));
   if (command.collective == Collective::broadcast && command.placement == Placement::out_of_place)
     return "MPI_Bcast is always in place";
@@ -91,8 +53,8 @@ class MpiLibrary {
   void with_call(const PeerCommand& command, std::byte* input, std::byte* output, const Use& use) {
     const int count = static_cast<int>(command.count);
     const int root = command.root;
-    const MPI_Datatype type = mpi_type(command.type);
-    const MPI_Op op = mpi_op(command.op);
+    const MPI_Datatype type = mpi::datatype(command.type);
+    const MPI_Op op = mpi::operation(command.op);
     const bool at_root = rank_ == root;
     const bool in_place = command.placement == Placement::in_place;
     const MPI_Comm world = MPI_COMM_WORLD;

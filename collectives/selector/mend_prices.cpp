@@ -73,11 +73,7 @@ class Pricer {
     Predictor::Settings settings;
     settings.others = false;
     Predictor predictor(machine, {}, settings);
-    Question question;
-    question.request.collective = Collective::all_reduce;
-    question.request.ranks = machine.gpus();
-    question.bytes = static_cast<std::uint64_t>(bytes_) / 4 * 4;
-    const auto choice = predictor.choose(question);
+    const auto choice = predictor.choose(all_reduce_question(machine.gpus(), bytes_));
     return {.as_is = 0, .mended = choice.seconds, .mended_by = choice.spec, .gpus = machine.gpus()};
   }
 

@@ -25,6 +25,15 @@ constexpr double alike = 0.005;
 
 }  // namespace
 
+Question all_reduce_question(int ranks, double bytes) {
+  Question question;
+  question.request.collective = Collective::all_reduce;
+  question.request.ranks = ranks;
+  question.bytes =
+      static_cast<std::uint64_t>(bytes) / question.element_bytes * question.element_bytes;
+  return question;
+}
+
 std::string times_as_long(double ratio) {
   return std::abs(ratio - 1) < alike ? "as long" : fmt::format("{:.2f} times as long", ratio);
 }

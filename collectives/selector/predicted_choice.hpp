@@ -32,6 +32,9 @@ struct Question {
   bool operator==(const Question&) const = default;
 };
 
+/// An out-of-place all-reduce of float32 on `ranks` ranks: of whole elements in `bytes`.
+[[nodiscard]] Question all_reduce_question(int ranks, double bytes);
+
 /// "1.28 times as long"; "as long" for 1 and what differs from it by less than half a percent.
 [[nodiscard]] std::string times_as_long(double ratio);
 

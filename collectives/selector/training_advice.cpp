@@ -64,11 +64,7 @@ TrainingAdvice advise(const MachineDescription& description, double bytes,
   Predictor::Settings settings;
   settings.others = false;
   Predictor predictor(machine, {}, settings);
-  Question question;
-  question.request.collective = Collective::all_reduce;
-  question.request.ranks = machine.gpus();
-  question.bytes =
-      static_cast<std::uint64_t>(bytes) / question.element_bytes * question.element_bytes;
+  const Question question = all_reduce_question(machine.gpus(), bytes);
   TrainingAdvice advice;
   advice.choice = predictor.choose(question);
   std::vector<int> gpus(static_cast<std::size_t>(machine.gpus()));

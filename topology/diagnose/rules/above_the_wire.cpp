@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "ringside/topology/diagnose/rules.hpp"
 #include "ringside/topology/diagnose/rules/shared.hpp"
@@ -14,8 +13,6 @@
 namespace ringside {
 namespace {
 
-/// A lane in one direction, GB/s on the wire, by generation: PCI-SIG.
-constexpr std::array<double, 7> lane = {0, 0.25, 0.5, 0.985, 1.969, 3.938, 7.563};
 constexpr int newest = 6, full_width = 16;
 
 /// What the widest and fastest link of a GPU could carry; where it is not known, the most that any
@@ -32,8 +29,7 @@ std::optional<double> wire(const Topology& topology) {
     const auto& link = topology.link(*up);
     // At which generation and width it runs now may be an idle card's.
     const int generation = std::clamp(link.most_generation.value_or(newest), 1, newest);
-    const int width = link.most_width.value_or(full_width);
-    most = std::max(most, width * lane[static_cast<std::size_t>(generation)]);
+    most = std::max(most, pcie_wire_rate(generation, link.most_width.value_or(full_width)));
   }
   return most;
 }

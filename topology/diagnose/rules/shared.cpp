@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/text.hpp"
@@ -48,6 +49,16 @@ std::optional<Staging> denied_by_driver(const Evidence& evidence) {
 }
 
 }  // namespace
+
+bool below_one_switch(const GpuPair& pair) {
+  return !pair.fabric && pair.pcie.decided() &&
+         (pair.pcie.value == LinkClass::pix || pair.pcie.value == LinkClass::pxb);
+}
+
+double pcie_wire_rate(int generation, int width) {
+  constexpr std::array<double, 7> lane = {0, 0.25, 0.5, 0.985, 1.969, 3.938, 7.563};
+  return generation < 1 || generation > 6 ? 0 : lane[static_cast<std::size_t>(generation)] * width;
+}
 
 std::vector<GpuPair> gpu_pairs(const Evidence& evidence) {
   std::vector<GpuPair> pairs;

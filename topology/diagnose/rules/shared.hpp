@@ -24,6 +24,13 @@ struct GpuPair {
   std::string names;    ///< "GPU0 and GPU1"
 };
 
+/// Whether PCIe joins the two below one switch, or a row of switches, and nothing else does.
+[[nodiscard]] bool below_one_switch(const GpuPair& pair);
+
+/// GB/s one way of a PCIe link after line coding (PCI-SIG base specifications 1.1 to 6.0); 0 for a
+/// generation that there is not.
+[[nodiscard]] double pcie_wire_rate(int generation, int width);
+
 /// All of a machine's; none where the inputs do not tell how GPUs are linked.
 [[nodiscard]] std::vector<GpuPair> gpu_pairs(const Evidence& evidence);
 

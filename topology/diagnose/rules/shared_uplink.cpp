@@ -32,8 +32,7 @@ const GpuPair* pair_of(const std::vector<GpuPair>& pairs, int from, int to) {
 }
 
 bool below_one_switch(const GpuPair* pair) {
-  return pair != nullptr && !pair->fabric && pair->pcie.decided() &&
-         (pair->pcie.value == LinkClass::pix || pair->pcie.value == LinkClass::pxb);
+  return pair != nullptr && ringside::below_one_switch(*pair);
 }
 
 /// All flows of the step that leave the switch of this one's source.

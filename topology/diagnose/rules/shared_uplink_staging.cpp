@@ -15,10 +15,6 @@ namespace {
 
 constexpr double clearly_slower = 0.85;
 
-bool below_one_switch(const GpuPair& pair) {
-  return !pair.fabric && pair.pcie.decided() &&
-         (pair.pcie.value == LinkClass::pix || pair.pcie.value == LinkClass::pxb);
-}
 bool apart(const GpuPair& pair) {
   return !pair.fabric && pair.pcie.decided() && pair.pcie.value > LinkClass::pxb;
 }

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include "ringside/topology/diagnose/rules.hpp"
@@ -16,12 +15,6 @@ namespace {
 
 constexpr int busy = 50;  // per cent of utilisation: an idle card has a few at most
 
-/// GB/s one way of a link, after line coding (PCI-SIG base specifications 1.1 to 6.0).
-double wire_rate(int generation, int width) {
-  constexpr std::array<double, 7> lane = {0, 0.25, 0.5, 0.985, 1.969, 3.938, 7.563};
-  return generation < 1 || generation > 6 ? 0 : lane[static_cast<std::size_t>(generation)] * width;
-}
-
 Diagnosis diagnosis_of(Certainty certainty, const GpuLink& link, int now, int could,
                        std::string why, std::vector<ShownLine> lines) {
   Diagnosis found;
@@ -30,7 +23,7 @@ Diagnosis diagnosis_of(Certainty certainty, const GpuLink& link, int now, int co
   found.shown = std::move(lines);
   if (link.name.starts_with("GPU"))  // else nobody knows which one it is
     found.mend.mended = {fmt::format("pcie:{}=gen{}", link.name, could)};
-  found.slowdown = wire_rate(could, 1) / std::max(wire_rate(now, 1), 0.1);
+  found.slowdown = pcie_wire_rate(could, 1) / std::max(pcie_wire_rate(now, 1), 0.1);
   found.confirm =
       "run a copy for some seconds and look meanwhile: nvidia-smi "
       "--query-gpu=index,pcie.link.gen.current,pcie.link.gen.max,utilization.gpu --format=csv";
@@ -63,7 +56,8 @@ std::optional<Diagnosis> read_under_load(const Evidence& evidence, const GpuLink
                         lines_of(evidence, link, "PCIe Generation"));
   const auto copy = host_copy(evidence, link.name);
   const auto width = link.status->width_of("Current");
-  if (link.under_load || !copy || !width || *copy > wire_rate(*now, *width)) return std::nullopt;
+  if (link.under_load || !copy || !width || *copy > pcie_wire_rate(*now, *width))
+    return std::nullopt;
   return diagnosis_of(
       Certainty::likely, link, *now, *could,
       fmt::format(

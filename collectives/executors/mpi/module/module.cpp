@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/// The messages of an MPI as a Transport: the only source that includes mpi.h, compiled once for
-/// every MPI that the build finds.
+/// The messages of an MPI as a Transport: the only source of the library that includes mpi.h,
+/// compiled once for every MPI that the build finds.
 #include <fmt/format.h>
 #include <mpi.h>
 
@@ -20,6 +20,7 @@
 
 #include "ringside/base/clock.hpp"
 #include "ringside/base/error.hpp"
+#include "ringside/collectives/executors/mpi/module/handles.hpp"
 #include "ringside/collectives/executors/mpi/transport.hpp"
 
 namespace ringside::mpi {
@@ -33,44 +34,6 @@ void check(int code, const char* what) {
   throw Error(
       ErrorCode::io,
       fmt::format("{}: {}", what, std::string(text.data(), static_cast<std::size_t>(length))));
-}
-
-std::optional<MPI_Datatype> datatype(ElementType type) {
-  switch (type) {
-    case ElementType::int8:
-      return MPI_INT8_T;
-    case ElementType::uint8:
-      return MPI_UINT8_T;
-    case ElementType::int32:
-      return MPI_INT32_T;
-    case ElementType::uint32:
-      return MPI_UINT32_T;
-    case ElementType::int64:
-      return MPI_INT64_T;
-    case ElementType::uint64:
-      return MPI_UINT64_T;
-    case ElementType::float32:
-      return MPI_FLOAT;
-    case ElementType::float64:
-      return MPI_DOUBLE;
-    default:
-      return std::nullopt;
-  }
-}
-
-std::optional<MPI_Op> operation(ReduceOp op) {
-  switch (op) {
-    case ReduceOp::sum:
-      return MPI_SUM;
-    case ReduceOp::prod:
-      return MPI_PROD;
-    case ReduceOp::min:
-      return MPI_MIN;
-    case ReduceOp::max:
-      return MPI_MAX;
-    default:
-      return std::nullopt;
-  }
 }
 
 /// Of an element; of a type that MPI has. (The library's own function is not in this module.)
@@ -253,16 +216,16 @@ class Messages final : public Transport {
 
   [[nodiscard]] bool all_reduce(const void* in, void* out, std::size_t elements, ElementType type,
                                 ReduceOp op) override {
-    const auto of = datatype(type);
-    const auto by = operation(op);
-    if (!of || !by) return false;
+    MPI_Datatype of = datatype(type);
+    MPI_Op by = operation(op);
+    if (of == MPI_DATATYPE_NULL || by == MPI_OP_NULL) return false;
     constexpr std::size_t most = std::size_t{1} << 30;
     const auto* from = static_cast<const char*>(in);
     auto* to = static_cast<char*>(out);
     for (std::size_t at = 0; at < elements || elements == 0; at += most) {
-      const std::size_t offset = at * bytes_of(*of);
+      const std::size_t offset = at * bytes_of(of);
       check(MPI_Allreduce(in == out ? MPI_IN_PLACE : from + offset, to + offset,
-                          static_cast<int>(std::min(most, elements - at)), *of, *by, comm_),
+                          static_cast<int>(std::min(most, elements - at)), of, by, comm_),
             "MPI_Allreduce");
       if (elements == 0) break;
     }
@@ -278,12 +241,12 @@ class Messages final : public Transport {
   static Ticket ticket(MPI_Request request) {
     Ticket made;
     made.active = request != MPI_REQUEST_NULL;
-    std::memcpy(&made.request, &request, sizeof(request));
+    std::memcpy(&made.request, &request, sizeof(MPI_Request));
     return made;
   }
   static MPI_Request request_of(const Ticket& ticket) {
     MPI_Request request = MPI_REQUEST_NULL;
-    std::memcpy(static_cast<void*>(&request), &ticket.request, sizeof(request));
+    std::memcpy(static_cast<void*>(&request), &ticket.request, sizeof(MPI_Request));
     return request;
   }
 
