@@ -67,10 +67,14 @@ std::string conditions(const Report& report, const Series& series) {
                     series.copies.empty() ? "" : fmt::format(", copies={}", series.copies));
     return text + gpu_remarks(report, series.ranks);
   }
+  const auto* ranks = runs_on_processes(report.request.backend)
+                          ? (report.request.shared_memory ? "MPI processes, buffers shared"
+                                                          : "MPI processes, buffers private")
+                      : series.peer ? "ranks of its own"
+                                    : "threads of one process";
   return fmt::format(
       "# ringside {} ({}): measured on {}, {} of {} cores{}\n", machine.version,
-      machine.source_commit, series.peer ? "ranks of its own" : "threads of one process",
-      machine.allowed_cores, machine.cores,
+      machine.source_commit, ranks, machine.allowed_cores, machine.cores,
       series.peer ? ""
                   : fmt::format(" ({}), {} kernels", placing(report.request, machine, series.ranks),
                                 machine.kernels));
