@@ -10,11 +10,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
 #include <system_error>
 #include <utility>
 
 #include "ringside/base/error.hpp"
+#include "ringside/base/target_file.hpp"
 #include "ringside/base/text.hpp"
 
 namespace ringside {
@@ -127,10 +127,7 @@ void write_file(const std::string& path, std::string_view contents) {
     return;
   }
 
-  std::error_code ignored;
-  const auto resolved =
-      exists ? std::filesystem::canonical(path, ignored) : std::filesystem::path();
-  const std::string target = resolved.empty() ? path : resolved.string();
+  const std::string target = resolve_links(path);
   TemporaryFile temporary(target);
   if (!temporary.file().valid()) fail("create a file beside", name);
   write_all(temporary.file().get(), contents, name);

@@ -11,6 +11,7 @@
 #include <utility>
 #include <variant>
 
+#include "ringside/base/environment.hpp"
 #include "ringside/base/error.hpp"
 #include "ringside/base/text.hpp"
 
@@ -192,6 +193,11 @@ std::string_view to_string(OptionSource source) {
       return "program";
   }
   return "?";
+}
+
+std::string environment_text(const char* variable) {
+  const char* const text = std::getenv(variable);
+  return text == nullptr ? std::string() : text;
 }
 
 bool environment_has(const char* variable) { return std::getenv(variable) != nullptr; }

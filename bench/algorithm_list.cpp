@@ -42,12 +42,18 @@ void check_algorithms(const BenchRequest& request) {
   // Barriers and messages ask for no algorithm, but a name that nobody knows is a mistake anywhere.
   for (const auto& spec : request.algorithms)
     if (spec != "auto" && !is_plan_file(spec)) (void)find_algorithm(parse_spec(spec).name);
+  if (std::ranges::none_of(request.collectives, has_algorithms))
+    for (const auto& spec : request.algorithms)
+      if (spec != "auto")
+        throw Error(ErrorCode::bad_input,
+                    fmt::format("--algorithm {}: {} has no algorithms to choose from", spec,
+                                to_string(request.collectives.front())));
   for (const int ranks : request.ranks)
     for (const auto& spec : request.algorithms) {
       std::optional<Error> first;
       bool served = false;
       for (const auto collective : request.collectives) {
-        if (is_barrier(collective) || collective.is_sendrecv()) continue;
+        if (!has_algorithms(collective)) continue;
         auto why = refusal_in_all(request, spec, request_for(request, collective, ranks));
         served = served || !why;
         if (why && !first) first = std::move(why);

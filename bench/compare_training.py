@@ -4,9 +4,10 @@
 
 usage: compare_training.py PROGRAM [--model M] [--batch N] [--steps N] [--rounds N] [--width N]
 
-The two take turns, each with one rank and with two; a round in which a neighbour took a core (its
-processor time is more than 5 % below ranks x time) is left out of the medians and said. The last
-lines are the ratios, medians over rounds of same-round ratios.
+The two take turns, each with one rank and with two. The last lines are the ratios, medians over rounds
+of same-round ratios: of samples per second, without the rounds in which a neighbour took a core (processor
+time more than 5 % below ranks x time; ranks that wait for each other look the same) and with them; and of
+samples per processor second, which neighbours hardly move but which does not see that a rank waits.
 """
 import argparse
 import json
@@ -56,9 +57,21 @@ def peers(args):
     return {row["ranks"]: (row["samples_per_second"], row["processor_seconds"] / row["seconds"]) for row in rows}
 
 
+def table(rounds, value):
+    """The ratios, medians over rounds and their range, of what `value` takes from (samples/s, cores)."""
+    def median(first, second):
+        ratios = [value(one[first[0]][first[1]]) / value(one[second[0]][second[1]]) for one in rounds]
+        return f"{statistics.median(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f})"
+
+    print(f"ours / peer, 1 rank   {median(('ours', 1), ('peer', 1))}")
+    print(f"ours / peer, 2 ranks  {median(('ours', 2), ('peer', 2))}")
+    print(f"ours, 2 ranks / 1     {median(('ours', 2), ('ours', 1))}")
+    print(f"peer, 2 ranks / 1     {median(('peer', 2), ('peer', 1))}")
+
+
 def main():
     args = arguments()
-    rounds = []
+    rounds, undisturbed = [], []
     for number in range(args.rounds):
         one = {"ours": ours(args), "peer": peers(args)}
         low = [f"{who} on {ranks}" for who, rows in one.items() for ranks, (_, cores) in rows.items()
@@ -66,20 +79,16 @@ def main():
         print(f"# round {number + 1}: " + "  ".join(
             f"{who} {ranks}: {speed:.0f}/s ({cores:.2f} cores)" for who, rows in one.items()
             for ranks, (speed, cores) in rows.items()) + (f"  disturbed: {', '.join(low)}" if low else ""), flush=True)
+        rounds.append(one)
         if not low:
-            rounds.append(one)
-    if not rounds:
-        sys.exit("compare_training.py: every round was disturbed: try again when the machine is idle")
-
-    def median(ratio):
-        ratios = [ratio(one) for one in rounds]
-        return f"{statistics.median(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f})"
-
-    print(f"# measured: {args.model}, batch {args.batch}, medians of {len(rounds)} undisturbed rounds")
-    print(f"ours / peer, 1 rank   {median(lambda r: r['ours'][1][0] / r['peer'][1][0])}")
-    print(f"ours / peer, 2 ranks  {median(lambda r: r['ours'][2][0] / r['peer'][2][0])}")
-    print(f"ours, 2 ranks / 1     {median(lambda r: r['ours'][2][0] / r['ours'][1][0])}")
-    print(f"peer, 2 ranks / 1     {median(lambda r: r['peer'][2][0] / r['peer'][1][0])}")
+            undisturbed.append(one)
+    print(f"# measured: {args.model}, batch {args.batch}; samples per second, {len(undisturbed)} undisturbed rounds")
+    if undisturbed:
+        table(undisturbed, lambda row: row[0])
+    print(f"# samples per second, all {len(rounds)} rounds")
+    table(rounds, lambda row: row[0])
+    print(f"# samples per processor second, all {len(rounds)} rounds")
+    table(rounds, lambda row: row[0] / row[1])
 
 
 if __name__ == "__main__":

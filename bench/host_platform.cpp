@@ -35,8 +35,9 @@ class HostGroup final : public PlatformGroup {
     if (request_.backend != BackendKind::openmpi)
       subjects = make_algorithms(request_, stage_, skipped);
     if (runs_on_processes(request_.backend)) {
-      if (request_.backend == BackendKind::openmpi || !request_.compare.empty())
-        subjects.push_back(std::make_unique<NativeMpiSubject>(stage_));
+      const bool beside_ours = request_.backend != BackendKind::openmpi;
+      if (!beside_ours || !request_.compare.empty())
+        subjects.push_back(std::make_unique<NativeMpiSubject>(stage_, beside_ours));
       return subjects;
     }
     for (auto& competitor : make_competitors(request_, stage_, skipped))

@@ -2,7 +2,6 @@
 #include "ringside/bench/json_report.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -23,14 +22,16 @@ Json or_null(const std::optional<T>& value) {
 Json devices(const Report& report) {
   Json list = Json::array();
   const auto& ranks = report.request.ranks;
-  for (int rank = 0; rank < *std::max_element(ranks.begin(), ranks.end()); ++rank)
+  for (int rank = 0; rank < *std::max_element(ranks.begin(), ranks.end()); ++rank) {
+    const Process process = process_of(report, rank);
     list.push_back({{"rank", rank},
                     {"group", 0},
-                    {"pid", static_cast<int>(::getpid())},
-                    {"hostname", report.machine.host_name},
+                    {"pid", process.number},
+                    {"hostname", process.host},
                     {"device", 0},
                     {"device_hex", "0000:00:00"},
-                    {"device_info", report.machine.processor}});
+                    {"device_info", process.processor}});
+  }
   if (!report.gpus) return list;
   for (int rank = 0; auto& entry : list) {
     const Gpu& gpu = report.gpus->of(report.request.gpus.device_of(rank++));
@@ -68,6 +69,10 @@ Json config(const Report& report) {
   config["root"] = request.root;
   config["aggregated_iterations"] = 1;
   config["validation"] = request.check ? 1 : 0;
+  if (report.processes)
+    config["processes"] = {{"library", report.processes->library},
+                           {"hosts", report.processes->hosts},
+                           {"cores", report.processes->cores}};
   if (report.gpus) {
     config["timing"] = report.nothing_measured() ? Json(nullptr) : Json("GPU events");
     config["issue"] = request.gpus.issue;

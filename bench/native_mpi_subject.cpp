@@ -31,9 +31,9 @@ bool mpi_has(ElementType type, ReduceOp op) {
 Series NativeMpiSubject::describe() const {
   Series series;
   series.collective = stage_.request(Placement::out_of_place).collective;
-  series.peer = true;
   series.detail = mpi::transport().library();
   series.label = series.detail.starts_with("Open MPI") ? "openmpi" : "mpich";
+  series.peer = beside_ours_;
   series.ranks = stage_.team().size();
   return series;
 }

@@ -10,8 +10,8 @@ namespace ringside::bench {
 /// Whichever MPI started the processes.
 class NativeMpiSubject final : public Subject {
  public:
-  /// Of a stage whose ranks are all processes of the MPI.
-  explicit NativeMpiSubject(HostStage& stage) : stage_(stage) {}
+  /// Of a stage whose ranks are all processes of the MPI; `beside_ours`: to compare ours with.
+  NativeMpiSubject(HostStage& stage, bool beside_ours) : stage_(stage), beside_ours_(beside_ours) {}
 
   [[nodiscard]] Series describe() const override;
   [[nodiscard]] std::optional<std::string> refusal(const Cell& cell) const override;
@@ -20,6 +20,7 @@ class NativeMpiSubject final : public Subject {
 
  private:
   HostStage& stage_;
+  bool beside_ours_;
 };
 
 }  // namespace ringside::bench

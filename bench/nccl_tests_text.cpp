@@ -22,11 +22,12 @@ std::string devices(const Report& report, const Series& series) {
       lines += fmt::sprintf("#  Rank %2d Group %2d Pid %6d on %10s device %2d [%s] %s\n", rank, 0,
                             static_cast<int>(::getpid()), report.machine.host_name, gpu.number,
                             gpu.pci_bus_id.substr(0, gpu.pci_bus_id.find('.')), gpu.name);
-    } else
+    } else {
+      const Process process = process_of(report, rank);
       lines +=
           fmt::sprintf("#  Rank %2d Group %2d Pid %6d on %10s device %2d [%04x:%02x:%02x] %s\n",
-                       rank, 0, static_cast<int>(::getpid()), report.machine.host_name, 0, 0, 0, 0,
-                       report.machine.processor);
+                       rank, 0, process.number, process.host, 0, 0, 0, 0, process.processor);
+    }
   return lines;
 }
 
@@ -67,14 +68,14 @@ std::string conditions(const Report& report, const Series& series) {
                     series.copies.empty() ? "" : fmt::format(", copies={}", series.copies));
     return text + gpu_remarks(report, series.ranks);
   }
-  const auto* ranks = runs_on_processes(report.request.backend)
-                          ? (report.request.shared_memory ? "MPI processes, buffers shared"
-                                                          : "MPI processes, buffers private")
-                      : series.peer ? "ranks of its own"
-                                    : "threads of one process";
+  if (report.processes)
+    return fmt::format("# ringside {} ({}): measured on {}, {} kernels\n", machine.version,
+                       machine.source_commit, describe(*report.processes, report.request.pin),
+                       machine.kernels);
   return fmt::format(
       "# ringside {} ({}): measured on {}, {} of {} cores{}\n", machine.version,
-      machine.source_commit, ranks, machine.allowed_cores, machine.cores,
+      machine.source_commit, series.peer ? "ranks of its own" : "threads of one process",
+      machine.allowed_cores, machine.cores,
       series.peer ? ""
                   : fmt::format(" ({}), {} kernels", placing(report.request, machine, series.ranks),
                                 machine.kernels));
@@ -124,7 +125,8 @@ std::string text_header(const Report& report, const Series& series) {
       series.ranks, request.sizes.begin, request.sizes.end,
       factor ? request.sizes.factor : request.sizes.step, factor ? "factor" : "bytes",
       request.warmup, request.iterations.value_or(0),
-      request.check && (!series.peer || report.gpus) ? 1 : 0, series.issue == "graphs" ? 1 : 0);
+      request.check && (!series.peer || report.gpus || runs_on_processes(request.backend)) ? 1 : 0,
+      series.issue == "graphs" ? 1 : 0);
   if (!request.iterations)
     text +=
         fmt::format("# iterations by time: {} a row and placement, in {} round{}\n",

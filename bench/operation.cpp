@@ -42,6 +42,10 @@ bool has_root(Operation operation) {
 
 bool is_barrier(Operation operation) { return operation == Collective::barrier; }
 
+bool has_algorithms(Operation operation) {
+  return !is_barrier(operation) && !operation.is_sendrecv();
+}
+
 bool has_block_per_rank(Operation operation) {
   if (operation.is_sendrecv()) return false;
   switch (static_cast<Collective>(operation)) {

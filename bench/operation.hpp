@@ -43,6 +43,9 @@ class Operation {
 [[nodiscard]] bool has_root(Operation operation);
 [[nodiscard]] bool is_barrier(Operation operation);
 
+/// Whether algorithms can be chosen for it: not for barrier and sendrecv.
+[[nodiscard]] bool has_algorithms(Operation operation);
+
 /// True where every rank owns a block: the buffers that hold all of them are as many blocks long as
 /// there are ranks.
 [[nodiscard]] bool has_block_per_rank(Operation operation);

@@ -2,10 +2,12 @@
 #include "ringside/bench/report.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <limits>
 
+#include "ringside/base/options.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/base/threads.hpp"
 #include "ringside/collectives/executors/host/small_message.hpp"
@@ -17,8 +19,7 @@ namespace {
 /// have no plan to bypass.)
 std::uint64_t longest_input(Operation collective, int ranks, ElementType type,
                             const BenchRequest& request) {
-  if (is_barrier(collective) || collective.is_sendrecv())
-    return std::numeric_limits<std::uint64_t>::max();
+  if (!has_algorithms(collective)) return std::numeric_limits<std::uint64_t>::max();
   const auto volume = volume_of(collective, ranks, type, request.sizes.begin, request.exact_counts);
   const bool one_block = collective == Collective::all_gather || collective == Collective::gather;
   return one_block ? volume.count * size_of(type) : volume.bytes;
@@ -27,11 +28,15 @@ std::uint64_t longest_input(Operation collective, int ranks, ElementType type,
 }  // namespace
 
 std::string inline_remark(const BenchRequest& request) {
+  if (request.backend == BackendKind::openmpi) return {};
+  const bool on_processes = request.backend == BackendKind::mpi;
   std::size_t most = 0;
   bool any = false;
   for (const auto collective : request.collectives)
     for (const int ranks : request.ranks) {
-      const std::size_t small = host::longest_small_message(ranks, allowed_cpu_count());
+      const std::size_t small = on_processes
+                                    ? option<std::uint64_t>("mpi_inline")
+                                    : host::longest_small_message(ranks, allowed_cpu_count());
       most = std::max(most, small);
       for (const auto type : request.types)
         any = any || longest_input(collective, ranks, type, request) <= small;
@@ -40,8 +45,8 @@ std::string inline_remark(const BenchRequest& request) {
   return fmt::format(
       "# inputs of up to {} a rank travel in the call itself where the algorithm's proof allows "
       "it; "
-      "--set inline=0 runs its plan\n",
-      format_bytes(most));
+      "--set {}=0 runs its plan\n",
+      format_bytes(most), on_processes ? "mpi_inline" : "inline");
 }
 
 std::string placing(const BenchRequest& request, const Machine& machine, int ranks) {
@@ -51,6 +56,11 @@ std::string placing(const BenchRequest& request, const Machine& machine, int ran
                     : std::string();
   if (!request.pin) return "not pinned" + shared;
   return fmt::format("pinned, rank r to core r mod {}{}", cores, shared);
+}
+
+Process process_of(const Report& report, int rank) {
+  if (report.processes) return report.processes->ranks[static_cast<std::size_t>(rank)];
+  return {::getpid(), report.machine.host_name, report.machine.processor};
 }
 
 std::string_view gpu_timing(const Report& report) {

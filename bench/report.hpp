@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ringside/bench/machine.hpp"
+#include "ringside/bench/processes.hpp"
 #include "ringside/bench/request.hpp"
 #include "ringside/bench/volume.hpp"
 
@@ -104,6 +105,7 @@ struct Report {
   BenchRequest request;
   Machine machine;
   std::optional<Gpus> gpus = std::nullopt;  ///< that it was measured on, and not on the host
+  std::optional<Processes> processes = std::nullopt;  ///< that its ranks were, and not threads
   /// The library's options that were not at their default, and their values.
   std::vector<std::pair<std::string, std::string>> options;
   std::string start_time, end_time;  ///< UTC, ISO 8601
@@ -138,6 +140,9 @@ void forget_times(Timing& timing);
 
 /// "pinned: rank r on core r mod 2 (of 0 1), 4 ranks on 2 cores"...: where the ranks run.
 [[nodiscard]] std::string placing(const BenchRequest& request, const Machine& machine, int ranks);
+
+/// The process that a rank is, or is a thread of.
+[[nodiscard]] Process process_of(const Report& report, int rank);
 
 /// How times on GPUs are measured, in words.
 [[nodiscard]] std::string_view gpu_timing(const Report& report);

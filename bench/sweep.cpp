@@ -192,6 +192,7 @@ Report run_sweep(const BenchRequest& request, const SweepListener& listener) {
   report.start_time = utc_now();
   const auto platform = make_platform(report.request);
   report.gpus = platform->gpus();
+  if (runs_on_processes(request.backend)) report.processes = read_processes();
   check_request(report.request);
   check_memory(report.request, *platform);
 

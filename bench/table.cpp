@@ -163,13 +163,16 @@ std::string gpu_title(const Report& report) {
 std::string table_title(const Report& report) {
   if (report.gpus) return gpu_title(report);
   const auto& machine = report.machine;
-  return fmt::format(
-             "# ringside {}: measured on {} ({} of {} cores), ranks are threads ({}), {} "
-             "kernels{}\n",
-             machine.version, machine.processor, machine.allowed_cores, machine.cores,
-             placing(report.request, machine, *std::ranges::max_element(report.request.ranks)),
-             machine.kernels,
-             report.request.check ? "; results checked" : "; results NOT checked") +
+  const std::string where =
+      report.processes ? fmt::format("{}, {}", machine.processor,
+                                     describe(*report.processes, report.request.pin))
+                       : fmt::format("{} ({} of {} cores), ranks are threads ({})",
+                                     machine.processor, machine.allowed_cores, machine.cores,
+                                     placing(report.request, machine,
+                                             *std::ranges::max_element(report.request.ranks)));
+  return fmt::format("# ringside {}: measured on {}, {} kernels{}\n", machine.version, where,
+                     machine.kernels,
+                     report.request.check ? "; results checked" : "; results NOT checked") +
          (report.request.compare.empty() ? "" : ratio_remark()) + inline_remark(report.request) +
          buffers_remark(report.request);
 }

@@ -106,6 +106,8 @@ class Communicator::Implementation {
   /// has gone wrong unseen.
   virtual void finish() {}
 
+  /// Throws Error(unsupported) where only the thread that made the world may make calls.
+  virtual void check_threads() const {}
   /// A thread begins that runs this rank's calls from now on: called there, before all else. What
   /// goes wrong shows in the calls.
   virtual void begin_thread() {}

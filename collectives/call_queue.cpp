@@ -62,6 +62,7 @@ void CallQueue::await_idle() const {
 // --- the thread ----------------------------------------------------------------------------------
 
 void CallQueue::start_thread() {
+  implementation_.check_threads();
   try {
     thread_ = std::thread([this] { serve(); });
   } catch (const std::system_error& error) {

@@ -59,7 +59,7 @@ class PlanCache {
   [[nodiscard]] std::shared_ptr<const CompiledPlan> compile(Plan plan,
                                                             std::optional<Error>& refused) const;
 
-  AccessMatrix access_;  // empty: nothing to lower to
+  AccessMatrix access_;     // empty: nothing to lower to
   std::vector<bool> near_;  // empty: all ranks
   std::mutex mutex_;
   std::map<Key, Slot> slots_;

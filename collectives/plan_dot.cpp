@@ -4,37 +4,25 @@
 
 #include <iterator>
 
+#include "ringside/base/graphviz.hpp"
 #include "ringside/collectives/dependencies.hpp"
 #include "ringside/collectives/plan_io.hpp"
 
 namespace ringside {
-namespace {
-
-/// As a quoted Graphviz string.
-std::string quoted(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
-  }
-  return result + '"';
-}
-
-}  // namespace
 
 std::string plan_to_dot(const Plan& plan) {
   const Schedule schedule = make_schedule(plan);
   std::string text;
   const auto out = std::back_inserter(text);
   fmt::format_to(out, "digraph plan {{\n  label={};\n  rankdir=LR;\n  node [shape=box];\n",
-                 quoted(fmt::format("{}, {} ranks", plan.spec(), plan.ranks())));
+                 graphviz_string(fmt::format("{}, {} ranks", plan.spec(), plan.ranks())));
   for (int rank = 0; rank < plan.ranks(); ++rank) {
     fmt::format_to(out, "  subgraph cluster_{} {{\n    label=\"rank {}\";\n", rank, rank);
     for (int lane = 0; lane < schedule.lanes; ++lane) {
       const auto& stream = schedule.streams[static_cast<std::size_t>(rank * schedule.lanes + lane)];
       for (const int op : stream)
         fmt::format_to(out, "    op{} [label={}];\n", op,
-                       quoted(short_text(plan.op(static_cast<std::size_t>(op)))));
+                       graphviz_string(short_text(plan.op(static_cast<std::size_t>(op)))));
       for (std::size_t i = 1; i < stream.size(); ++i)
         fmt::format_to(out, "    op{} -> op{} [style=dotted];\n", stream[i - 1], stream[i]);
     }

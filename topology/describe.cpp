@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -98,6 +100,32 @@ std::string summary(const Topology& topology) {
     parts.push_back(fmt::format("{} {}{}", count, name, count == 1 ? "" : plural));
   }
   return join(parts, ", ");
+}
+
+bool is_kept_apart(const PeerAccess& access) {
+  return access.status != "OK" && access.capability != "n" && access.capability != "a";
+}
+
+std::string kept_apart_text(const Topology& topology) {
+  std::map<NodeId, std::map<NodeId, std::string>> apart;
+  std::set<std::string> statuses;
+  std::size_t pairs = 0;
+  for (const auto& access : topology.peer_access)
+    if (is_kept_apart(access) && apart[access.from].emplace(access.to, access.status).second) {
+      statuses.insert(access.status);
+      ++pairs;
+    }
+  const std::size_t gpus = topology.gpus().size();
+  if (pairs > 0 && pairs == gpus * (gpus - 1) && statuses.size() == 1)
+    return fmt::format("none reaches another ({})\n", *statuses.begin());
+  std::string text;
+  for (const auto& [from, peers] : apart) {
+    std::vector<std::string> names;
+    for (const auto& [to, status] : peers)
+      names.push_back(fmt::format("{} ({})", topology.node(to).name, status));
+    text += fmt::format("{}: {}\n", topology.node(from).name, join(names, ", "));
+  }
+  return text;
 }
 
 }  // namespace ringside

@@ -17,4 +17,12 @@ namespace ringside {
 /// "4 GPUs, 2 NICs, 2 NUMA nodes".
 [[nodiscard]] std::string summary(const Topology& topology);
 
+/// Whether neither reads nor stores get there by what the driver says: NVLink and atomics are no
+/// matter.
+[[nodiscard]] bool is_kept_apart(const PeerAccess& access);
+
+/// The GPUs that the driver does not let reach into each other's memory, a line for each: "GPU0:
+/// GPU1 (GNS), GPU2 (GNS)"; one line where that is all of them; empty where it is none.
+[[nodiscard]] std::string kept_apart_text(const Topology& topology);
+
 }  // namespace ringside

@@ -9,6 +9,7 @@
 
 #include "ringside/base/text.hpp"
 #include "ringside/topology/build/from_xml.hpp"
+#include "ringside/topology/describe.hpp"
 #include "ringside/topology/path.hpp"
 
 namespace ringside {
@@ -330,9 +331,11 @@ std::vector<Finding> lint_topology(const Topology& topology) {
       findings.push_back(
           {Severity::warning, 0,
            fmt::format("{} sends peer traffic up to the processor (ACS)", node.name)});
+  int far_apart = 0;
   for (const auto& access : topology.peer_access) {
-    if (access.status == "OK" || access.from > access.to) continue;
+    if (!is_kept_apart(access) || access.from > access.to) continue;
     const auto pair = link_class(topology, access.from, access.to);
+    far_apart += pair.value > LinkClass::pxb;
     if (pair.value > LinkClass::pxb) continue;
     findings.push_back(
         {Severity::warning, 0,
@@ -340,6 +343,11 @@ std::vector<Finding> lint_topology(const Topology& topology) {
                      topology.node(access.from).name, topology.node(access.to).name,
                      to_string(pair), access.status)});
   }
+  if (far_apart > 0)
+    findings.push_back({Severity::note, 0,
+                        fmt::format("the driver lets {} pair{} of GPUs that no switch joins not "
+                                    "reach each other: their data go through the host's memory",
+                                    far_apart, far_apart == 1 ? "" : "s")});
   return findings;
 }
 

@@ -26,7 +26,7 @@ namespace ringside {
 [[nodiscard]] std::vector<Finding> lint_link_matrix(const LinkMatrix& matrix);
 
 /// Oddities of the machine: slots narrower than what the card can do, ACS redirection, peers that
-/// the driver keeps apart though they are near.
+/// the driver keeps apart (a warning where they are near).
 [[nodiscard]] std::vector<Finding> lint_topology(const Topology& topology);
 
 }  // namespace ringside

@@ -15,13 +15,14 @@
 #include "ringside/base/file.hpp"
 #include "ringside/base/json.hpp"
 #include "ringside/base/json_write.hpp"
+#include "ringside/base/target_file.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/trainer/sha256.hpp"
 
 namespace ringside::trainer {
 namespace {
 
-constexpr std::string_view format_name = "ringside checkpoint 1";
+constexpr std::string_view format_name = "ringside checkpoint 2";
 constexpr std::string_view metadata_key = "__metadata__";
 constexpr std::string_view velocity_prefix = "velocity/";
 constexpr std::size_t length_bytes = 8;
@@ -80,6 +81,13 @@ std::uint64_t number_of(const JsonValue& metadata, std::string_view key) {
   return static_cast<std::uint64_t>(*number);
 }
 
+double real_of(const JsonValue& metadata, std::string_view key) {
+  const JsonValue value = metadata[key];
+  const auto number = parse_number(value.text());
+  if (!number) value.fail("expected a number");
+  return *number;
+}
+
 ModelSettings model_of(const JsonValue& metadata) {
   ModelSettings model;
   const auto known = parse_model(metadata["model"].text());
@@ -131,7 +139,7 @@ std::optional<Checkpoint> whole_checkpoint(const std::string& path) {
 
 Checkpoint take_checkpoint(Replica& replica, const ModelSettings& model, std::uint64_t batch,
                            const Position& position) {
-  Checkpoint checkpoint{model, batch, position, {}};
+  Checkpoint checkpoint{model, batch, position};
   checkpoint.model.width = width_of(model);
   for (const Part& part : parts_of(replica)) {
     SavedTensor tensor{part.name, part.shape->sizes, std::vector<std::byte>(part.memory.bytes())};
@@ -164,15 +172,23 @@ void restore(const Checkpoint& checkpoint, Replica& replica) {
 
 std::string to_file_contents(const Checkpoint& checkpoint) {
   Json table;
-  table[std::string(metadata_key)] = {{"format", format_name},
-                                      {"model", to_string(checkpoint.model.model)},
-                                      {"width", fmt::to_string(width_of(checkpoint.model))},
-                                      {"precision", to_string(checkpoint.model.precision)},
-                                      {"seed", fmt::to_string(checkpoint.model.seed)},
-                                      {"batch", fmt::to_string(checkpoint.batch)},
-                                      {"epoch", fmt::to_string(checkpoint.position.epoch)},
-                                      {"step", fmt::to_string(checkpoint.position.step)},
-                                      {"sha256", no_digest}};
+  table[std::string(metadata_key)] = {
+      {"format", format_name},
+      {"model", to_string(checkpoint.model.model)},
+      {"width", fmt::to_string(width_of(checkpoint.model))},
+      {"precision", to_string(checkpoint.model.precision)},
+      {"seed", fmt::to_string(checkpoint.model.seed)},
+      {"batch", fmt::to_string(checkpoint.batch)},
+      {"epoch", fmt::to_string(checkpoint.position.epoch)},
+      {"step", fmt::to_string(checkpoint.position.step)},
+      {"samples", fmt::to_string(checkpoint.samples)},
+      {"data_sha256", checkpoint.data_digest},
+      {"learning_rate", fmt::to_string(checkpoint.recipe.rate)},
+      {"warmup_from", fmt::to_string(checkpoint.recipe.warmup_from)},
+      {"warmup_epochs", fmt::to_string(checkpoint.recipe.warmup_epochs)},
+      {"momentum", fmt::to_string(checkpoint.recipe.momentum)},
+      {"decay", fmt::to_string(checkpoint.recipe.decay)},
+      {"sha256", no_digest}};
   std::size_t offset = 0;
   for (const auto& tensor : checkpoint.tensors) {
     const std::size_t end = offset + tensor.bytes.size();
@@ -225,6 +241,13 @@ Checkpoint parse_checkpoint(std::string_view contents, const std::string& name) 
   checkpoint.model = model_of(metadata);
   checkpoint.batch = number_of(metadata, "batch");
   checkpoint.position = {number_of(metadata, "epoch"), number_of(metadata, "step")};
+  checkpoint.samples = number_of(metadata, "samples");
+  checkpoint.data_digest = metadata["data_sha256"].text();
+  checkpoint.recipe = {.rate = real_of(metadata, "learning_rate"),
+                       .warmup_from = real_of(metadata, "warmup_from"),
+                       .warmup_epochs = real_of(metadata, "warmup_epochs"),
+                       .momentum = real_of(metadata, "momentum"),
+                       .decay = real_of(metadata, "decay")};
   for (const auto& [tensor, entry] : table.fields())
     if (tensor != metadata_key)
       checkpoint.tensors.push_back(
@@ -240,7 +263,7 @@ void save_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
     // A second name for the file, so that there is one under `path` at every moment.
     const std::string link = previous + ".new";
     fs::remove(link, failed);
-    fs::create_hard_link(path, link, failed);
+    fs::create_hard_link(resolve_links(path), link, failed);
     if (failed) fs::copy_file(path, link, fs::copy_options::overwrite_existing, failed);
     if (!failed) fs::rename(link, previous, failed);
     if (failed)

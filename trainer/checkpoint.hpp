@@ -28,11 +28,23 @@ struct SavedTensor {
   std::vector<std::byte> bytes;
 };
 
+/// What an update is made by. Who goes on with another one makes another training.
+struct Recipe {
+  double rate = 0.1;         ///< learning rate
+  double warmup_from = 0;    ///< rate that the warm-up begins at
+  double warmup_epochs = 0;  ///< how long it lasts
+  double momentum = 0, decay = 0;
+  bool operator==(const Recipe&) const = default;
+};
+
 struct Checkpoint {
   ModelSettings model;
   std::uint64_t batch = 0;  ///< samples of a step; with seed and position it says what comes next
   Position position;
-  std::vector<SavedTensor> tensors;
+  std::vector<SavedTensor> tensors = {};
+  std::uint64_t samples = 0;     ///< of the data that were learned from
+  std::string data_digest = {};  ///< their SHA-256 (digest_of)
+  Recipe recipe = {};
 };
 
 /// The replica's numbers, and restored. A replica takes what its own model has, in its own
@@ -51,7 +63,7 @@ void restore(const Checkpoint& checkpoint, Replica& replica);
 inline constexpr std::string_view previous_suffix = ".previous";
 
 /// Replaces the file in one step, and keeps the one that was there, if it is whole, as the
-/// previous.
+/// previous. A symbolic link is followed.
 void save_checkpoint(const std::string& path, const Checkpoint& checkpoint);
 
 /// Throws Error(io) or Error(bad_input); for a damaged file it says whether the previous is whole.

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 
+#include "ringside/base/error.hpp"
 #include "ringside/base/json_write.hpp"
+#include "ringside/trainer/data/sampler.hpp"
+#include "ringside/trainer/report.hpp"
 
 namespace ringside::trainer {
 namespace {
@@ -46,16 +49,44 @@ double samples_per_second(const std::vector<EpochReport>& rounds) {
       of_rounds(rounds, [](const EpochReport& report) { return report.samples_per_second(); }));
 }
 
+/// Medians of the rounds.
+FirstRankLoad load_of_first(const std::vector<EpochReport>& rounds) {
+  const auto median_of = [&](double FirstRankLoad::*part) {
+    return median(of_rounds(
+        rounds, [part](const EpochReport& report) { return first_rank_load(report).*part; }));
+  };
+  return {median_of(&FirstRankLoad::work), median_of(&FirstRankLoad::memory)};
+}
+
 double cores(const std::vector<EpochReport>& rounds) {
   return median(of_rounds(
       rounds, [](const EpochReport& report) { return report.processor_seconds / report.seconds; }));
 }
 
+std::string times_the_others(int ranks, double factor) {
+  return ranks == 1 ? "-" : fmt::format("{:.2f} x", factor);
+}
+
 }  // namespace
+
+void check_comparison(const TrainingSettings& settings, const Dataset& data) {
+  const std::int64_t steps = settings.steps.value_or(0), untimed = settings.untimed_steps;
+  if (untimed < 0 || steps <= untimed)
+    throw Error(ErrorCode::invalid_argument, "a comparison has at least one step that is timed");
+  // Of one epoch: the steps that are timed are not torn apart.
+  const auto there = static_cast<std::int64_t>(
+      steps_of_epoch(data.training.count(), std::max<std::size_t>(settings.batch, 1)));
+  if (steps > there)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("an epoch has {} steps, too few to time {} behind {} that warm up: "
+                            "take more samples, smaller batches or fewer steps",
+                            there, steps - untimed, untimed));
+}
 
 Comparison compare(Engine& engine, const Dataset& data, const TrainingSettings& settings,
                    const std::vector<Contender>& contenders, int rounds,
                    const std::function<void(std::size_t, std::size_t, const std::string&)>& going) {
+  check_comparison(settings, data);
   Comparison comparison{contenders, {}};
   comparison.rounds.resize(contenders.size());
   const std::size_t all = contenders.size() * static_cast<std::size_t>(rounds);
@@ -66,12 +97,7 @@ Comparison compare(Engine& engine, const Dataset& data, const TrainingSettings& 
       TrainingSettings own = settings;
       own.strategy = contenders[i].strategy;
       World world = make_world(own.backend, contenders[i].ranks);
-      // One epoch: the steps that are timed are not torn apart.
-      const auto reports = train(world, engine, data, own, nobody);
-      if (reports.size() != 1)
-        throw Error(ErrorCode::invalid_argument,
-                    "an epoch has too few steps to compare: take more samples or fewer steps");
-      comparison.rounds[i].push_back(reports.front());
+      comparison.rounds[i].push_back(train(world, engine, data, own, nobody).front());
     }
   return comparison;
 }
@@ -86,26 +112,28 @@ std::string describe(const Contender& contender) {
 std::string comparison_table(const Comparison& comparison) {
   std::string text = fmt::format(
       "# measured: medians of {} rounds; speedup: median of same-round ratios (least to most); "
-      "ms of a step, mean of the ranks\n"
-      "{:<14} {:<20} {:>5} {:>10} {:>21} {:>6} {:>6} {:>8} {:>9} {:>8} {:>7} {:>7}\n",
+      "ms of a step, mean of the ranks;\n"
+      "# rank 0: its processor time and peak memory beside the others' mean\n"
+      "{:<14} {:<20} {:>5} {:>10} {:>21} {:>6} {:>6} {:>8} {:>9} {:>8} {:>7} {:>7}  {:>6} {:>7}\n",
       comparison.rounds[0].size(), "strategy", "algorithm", "ranks", "samples/s", "speedup",
-      "cores", "data", "forward", "backward", "exposed", "hidden", "update");
+      "cores", "data", "forward", "backward", "exposed", "hidden", "update", "rank 0", "memory");
   for (std::size_t i = 0; i < comparison.contenders.size(); ++i) {
     const auto& [ranks, strategy] = comparison.contenders[i];
     const auto& rounds = comparison.rounds[i];
     const auto ratios = speedups(comparison, i);
     const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
+    const auto load = load_of_first(rounds);
     const auto ms = [&](Part part) { return step_milliseconds(rounds, part); };
     text += fmt::format(
         "{:<14} {:<20} {:>5} {:>10.0f} {:>7.2f} ({:.2f} to {:.2f}) {:>6.2f} {:>6.2f} {:>8.2f} "
-        "{:>9.2f} {:>8.2f} {:>7.2f} {:>7.2f}\n",
+        "{:>9.2f} {:>8.2f} {:>7.2f} {:>7.2f}  {:>6} {:>7}\n",
         to_string(strategy.kind),
         strategy.kind == StrategyKind::single ? "-"
         : strategy.algorithm.empty()          ? "auto"
                                               : strategy.algorithm,
         ranks, samples_per_second(rounds), median(ratios), *least, *most, cores(rounds),
         ms(Part::data), ms(Part::forward), ms(Part::backward), ms(Part::exposed), ms(Part::hidden),
-        ms(Part::update));
+        ms(Part::update), times_the_others(ranks, load.work), times_the_others(ranks, load.memory));
   }
   return text;
 }
@@ -115,6 +143,7 @@ std::string comparison_json(const Comparison& comparison) {
   for (std::size_t i = 0; i < comparison.contenders.size(); ++i) {
     const auto& [ranks, strategy] = comparison.contenders[i];
     const auto& rounds = comparison.rounds[i];
+    const auto load = load_of_first(rounds);
     Json parts;
     for (std::size_t part = 0; part < part_names.size(); ++part)
       parts[std::string(part_names[part])] = step_milliseconds(rounds, static_cast<Part>(part));
@@ -127,6 +156,8 @@ std::string comparison_json(const Comparison& comparison) {
          {"speedup", median(speedups(comparison, i))},
          {"speedups", speedups(comparison, i)},
          {"cores", cores(rounds)},
+         {"first_rank_work", load.work},
+         {"first_rank_memory", load.memory},
          {"step_milliseconds", parts}});
   }
   return dump_json({{"kind", "training_comparison"}, {"times", "measured"}, {"rows", rows}});

@@ -23,9 +23,13 @@ struct Comparison {
   std::vector<std::vector<EpochReport>> rounds;
 };
 
+/// Throws Error(invalid_argument) if the steps of a turn, `settings.steps` with the untimed ones,
+/// are none or more than an epoch has.
+void check_comparison(const TrainingSettings& settings, const Dataset& data);
+
 /// Lets the contenders take turns, `rounds` times, so that what the machine does to one it does to
-/// its neighbours: `settings.steps` timed steps each, behind `settings.untimed_steps`. `going` is
-/// told what comes next.
+/// its neighbours: `settings.steps` steps each, of which the first `settings.untimed_steps` are not
+/// timed. `going` is told what comes next. Throws what check_comparison and train do.
 [[nodiscard]] Comparison compare(
     Engine& engine, const Dataset& data, const TrainingSettings& settings,
     const std::vector<Contender>& contenders, int rounds,

@@ -61,7 +61,12 @@ std::shared_ptr<Engine> engine_for(Model model) {
 bool keep_freed_memory() {
 #if defined(__GLIBC__)
   constexpr int never = 1 << 30;
-  return ::mallopt(M_MMAP_THRESHOLD, never) == 1 && ::mallopt(M_TRIM_THRESHOLD, never) == 1;
+  // All but the first thread allocate from heaps of 64 MiB, which are unmapped one by one when they
+  // are empty, unless that left less than this (measured: 0.26 or 0.09 million page faults in 60
+  // steps of LeNet, 11 % of one rank's time).
+  constexpr int heap = 64 << 20;
+  return ::mallopt(M_MMAP_THRESHOLD, never) == 1 && ::mallopt(M_TRIM_THRESHOLD, never) == 1 &&
+         ::mallopt(M_TOP_PAD, heap) == 1;
 #else
   return false;
 #endif

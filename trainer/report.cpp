@@ -52,7 +52,9 @@ Json json_of(const StepTimes& times) {
 Json json_of(const EpochReport& report) {
   Json ranks = Json::array();
   for (const auto& rank : report.ranks)
-    ranks.push_back({{"seconds", json_of(rank.times)}, {"peak_bytes", rank.peak_bytes}});
+    ranks.push_back({{"seconds", json_of(rank.times)},
+                     {"processor_seconds", rank.processor_seconds},
+                     {"peak_bytes", rank.peak_bytes}});
   Json epoch{{"epoch", report.epoch},
              {"steps", report.steps},
              {"samples", report.samples},
@@ -98,12 +100,13 @@ std::string title(const TrainingSettings& settings, const Dataset& data, int ran
     text += fmt::format("; collectives slowed by {}/s",
                         format_bytes(static_cast<std::uint64_t>(settings.wire)));
   text += fmt::format(
-      "\n# batch {}{}, learning rate {:.4g}{}{}, seed {}\n", settings.batch,
+      "\n# batch {}{}, learning rate {:.4g}{}{}{}, seed {}\n", settings.batch,
       settings.pieces > 1 ? fmt::format(" in {} pieces", settings.pieces) : "", settings.rate,
       settings.warmup_epochs > 0 ? fmt::format(" from {:.4g} within {:.4g} epochs",
                                                settings.warmup_from, settings.warmup_epochs)
                                  : "",
-      settings.momentum > 0 ? fmt::format(", momentum {:.4g}", settings.momentum) : "", model.seed);
+      settings.momentum > 0 ? fmt::format(", momentum {:.4g}", settings.momentum) : "",
+      settings.decay > 0 ? fmt::format(", weight decay {:.4g}", settings.decay) : "", model.seed);
   text += fmt::format("# computed by {}, {} thread{} a rank{}{}\n", engine.name, settings.threads,
                       settings.threads == 1 ? "" : "s", engine.settings.empty() ? "" : "; ",
                       fmt::join(engine.settings, "; "));
@@ -150,29 +153,38 @@ std::string summary(const std::vector<EpochReport>& reports, std::uint64_t seed)
   return text;
 }
 
+FirstRankLoad first_rank_load(const EpochReport& report) {
+  double work = 0, memory = 0;
+  for (std::size_t rank = 1; rank < report.ranks.size(); ++rank) {
+    work += report.ranks[rank].processor_seconds;
+    memory += static_cast<double>(report.ranks[rank].peak_bytes);
+  }
+  if (work <= 0 || memory <= 0) return {};
+  const auto others = static_cast<double>(report.ranks.size() - 1);
+  const auto& first = report.ranks.front();
+  return {first.processor_seconds * others / work,
+          static_cast<double>(first.peak_bytes) * others / memory};
+}
+
 std::string rank_table(const EpochReport& report) {
   if (report.ranks.size() < 2) return "";
   std::string text = fmt::format(
-      "# the ranks in epoch {} (measured): working, and waiting in or for a collective\n"
-      "  rank  work s  wait s  peak memory\n",
+      "# the ranks in epoch {} (measured): working, in a collective or waiting for one, "
+      "and the processor time of both\n"
+      "  rank  work s  wait s  processor s  peak memory\n",
       report.epoch);
-  double work = 0, memory = 0;
   for (std::size_t rank = 0; rank < report.ranks.size(); ++rank) {
     const auto& its = report.ranks[rank];
-    text += fmt::format("{:6d} {:7.2f} {:7.2f}  {:>11}\n", rank, worked(its.times),
-                        its.times[Part::exposed], format_bytes(its.peak_bytes));
-    if (rank == 0) continue;
-    work += worked(its.times);
-    memory += static_cast<double>(its.peak_bytes);
+    text +=
+        fmt::format("{:6d} {:7.2f} {:7.2f} {:12.2f}  {:>11}\n", rank, worked(its.times),
+                    its.times[Part::exposed], its.processor_seconds, format_bytes(its.peak_bytes));
   }
-  const auto others = static_cast<double>(report.ranks.size() - 1);
-  const auto& first = report.ranks.front();
-  if (work > 0 && memory > 0)
-    text += fmt::format(
-        "# rank 0 works {:.2f} x as long as the others' mean, with {:.2f} x the memory\n",
-        worked(first.times) / (work / others),
-        static_cast<double>(first.peak_bytes) / (memory / others));
-  return text;
+  const auto load = first_rank_load(report);
+  return text + fmt::format(
+                    "# rank 0 works {:.2f} x as much as the others' mean (processor time), with "
+                    "{:.2f} x the "
+                    "memory\n",
+                    load.work, load.memory);
 }
 
 std::string json_report(const TrainingSettings& settings, const Dataset& data, int ranks,

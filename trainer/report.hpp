@@ -21,6 +21,13 @@ namespace ringside::trainer {
 /// What holds of the whole run: the best of the last epochs, the digest of the parameters.
 [[nodiscard]] std::string summary(const std::vector<EpochReport>& reports, std::uint64_t seed);
 
+/// How many times as much rank 0 has as the mean of the others; 1 for one rank.
+struct FirstRankLoad {
+  double work = 1;    ///< processor time of the rank's thread: neighbours hardly move it
+  double memory = 1;  ///< at the peak
+};
+[[nodiscard]] FirstRankLoad first_rank_load(const EpochReport& report);
+
 /// A line per rank of the last epoch: how long it worked and waited, how much memory it had; and
 /// what rank 0 has more than the others. Empty for one rank.
 [[nodiscard]] std::string rank_table(const EpochReport& report);

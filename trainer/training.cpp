@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <ctime>
 #include <span>
 #include <utility>
 
+#include "ringside/base/target_file.hpp"
 #include "ringside/base/text.hpp"
+#include "ringside/trainer/agreement.hpp"
 #include "ringside/trainer/data/prefetch.hpp"
 #include "ringside/trainer/data/sampler.hpp"
 #include "ringside/trainer/throttled.hpp"
@@ -20,13 +23,30 @@ namespace {
 
 constexpr std::size_t evaluation_batch = 256;
 
-double processor_seconds() {
+/// CLOCK_PROCESS_CPUTIME_ID: of all threads; CLOCK_THREAD_CPUTIME_ID: of this one.
+double processor_seconds(clockid_t clock) {
   timespec time{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  ::clock_gettime(clock, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-void check(const TrainingSettings& settings, const Dataset& data) {
+constexpr double most_warmup_epochs = 1e6;
+
+Recipe recipe_of(const TrainingSettings& settings) {
+  return {.rate = settings.rate,
+          .warmup_from = settings.warmup_from,
+          .warmup_epochs = settings.warmup_epochs,
+          .momentum = settings.momentum,
+          .decay = settings.decay};
+}
+
+/// The same samples, in the same order.
+bool same_data(const Checkpoint& checkpoint, const Dataset& data) {
+  return checkpoint.samples == data.training.count() &&
+         checkpoint.data_digest == to_hex(digest_of(data.training));
+}
+
+void check_sense(const TrainingSettings& settings, const Dataset& data, int ranks) {
   const auto demand = [](bool holds, std::string_view otherwise) {
     if (!holds) throw Error(ErrorCode::invalid_argument, std::string(otherwise));
   };
@@ -34,10 +54,19 @@ void check(const TrainingSettings& settings, const Dataset& data) {
   demand(settings.pieces >= 1 && settings.pieces <= settings.batch,
          "a batch is accumulated in 1 to as many pieces as it has samples");
   demand(std::isfinite(settings.rate) && settings.rate > 0, "a learning rate is above 0");
+  for (const double number : {settings.warmup_from, settings.momentum, settings.decay})
+    demand(std::isfinite(number) && number >= 0,
+           "momentum, weight decay and the warm-up's first rate are finite and not negative");
+  demand(settings.warmup_epochs >= 0 && settings.warmup_epochs <= most_warmup_epochs,
+         "a warm-up lasts 0 to a million epochs");
   demand(settings.epochs >= 0, "the number of epochs is not negative");
   demand(data.training.count() > 0, "there is nothing to learn from");
-  if (!settings.resume) return;
-  const Checkpoint& from = *settings.resume;
+  if (settings.strategy.kind == StrategyKind::single && ranks != 1)
+    demand(false, fmt::format("the strategy single is for one rank, not {}", ranks));
+}
+
+/// That training can go on from the checkpoint.
+void check_resumed(const Checkpoint& from, const TrainingSettings& settings, const Dataset& data) {
   const auto wanted = [&](bool same, std::string_view what, std::string_view saved,
                           std::string_view asked) {
     if (!same)
@@ -55,6 +84,31 @@ void check(const TrainingSettings& settings, const Dataset& data) {
          fmt::to_string(model.seed));
   wanted(from.position.step == 0 || from.batch == settings.batch, "an epoch begun with batches of",
          fmt::to_string(from.batch), fmt::to_string(settings.batch));
+  if (from.position.step == 0) return;
+  // What is left of the epoch is told by its position alone.
+  wanted(from.samples == data.training.count(), "an epoch begun with",
+         fmt::format("{} samples", from.samples), fmt::to_string(data.training.count()));
+  if (!same_data(from, data))
+    throw Error(ErrorCode::bad_input, "the checkpoint is of an epoch begun with other samples");
+  if (from.position.step >= steps_of_epoch(data.training.count(), settings.batch))
+    throw Error(ErrorCode::bad_input,
+                fmt::format("the checkpoint is of step {}, which an epoch of {} samples in batches "
+                            "of {} does not have",
+                            from.position.step, from.samples, from.batch));
+}
+
+template <class T>
+bool all_finite_as(std::span<const std::byte> bytes) {
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(T)) {
+    T number;
+    std::memcpy(&number, &bytes[at], sizeof(T));
+    if (!std::isfinite(number)) return false;
+  }
+  return true;
+}
+
+bool all_finite(std::span<const std::byte> bytes, ElementType type) {
+  return type == ElementType::float64 ? all_finite_as<double>(bytes) : all_finite_as<float>(bytes);
 }
 
 /// What the ranks share; only rank 0 writes.
@@ -63,9 +117,34 @@ struct Shared {
   const Dataset& data;
   const TrainingSettings& settings;
   Observer& observer;
+  std::string data_digest;  ///< where a checkpoint is written
   std::vector<EpochReport> reports;
   std::optional<Position> saved;
 };
+
+/// What ranks of several processes are told each for itself.
+std::vector<Told> told(const TrainingSettings& s, const Dataset& data) {
+  const StrategySettings& strategy = s.strategy;
+  return {
+      {"model", fmt::format("{} {} {}", to_string(s.model.model), width_of(s.model),
+                            to_string(s.model.precision))},
+      {"seed", fmt::to_string(s.model.seed)},
+      {"data", fmt::format("{} {}", to_hex(digest_of(data.training)), data.test.count())},
+      {"strategy", std::string(to_string(strategy.kind))},
+      {"algorithm", strategy.algorithm},
+      {"wire type", fmt::to_string(strategy.narrow_wire)},
+      {"bucket sizes", fmt::format("{} {}", strategy.buckets.bytes, strategy.buckets.first_bytes)},
+      {"batch", fmt::format("{} in {}", s.batch, s.pieces)},
+      {"number of epochs", fmt::to_string(s.epochs)},
+      {"number of steps", fmt::format("{} {}", s.steps.value_or(-1), s.untimed_steps)},
+      {"learning rate", fmt::format("{} {} {}", s.rate, s.warmup_from, s.warmup_epochs)},
+      {"momentum", fmt::to_string(s.momentum)},
+      {"weight decay", fmt::to_string(s.decay)},
+      {"evaluation", fmt::to_string(s.evaluate)},
+      {"checkpoints", fmt::format("{} {}", s.checkpoint.empty(), s.checkpoint_steps)},
+      {"checkpoint to resume",
+       s.resume ? fmt::format("{} {}", s.resume->position.epoch, s.resume->position.step) : ""}};
+}
 
 /// One rank.
 class Trainee {
@@ -81,8 +160,8 @@ class Trainee {
       restore(*settings_.resume, *replica_);
       position_ = settings_.resume->position;
     }
-    const std::size_t samples = shared_.data.training.count();
-    steps_per_epoch_ = static_cast<std::int64_t>((samples + settings_.batch - 1) / settings_.batch);
+    steps_per_epoch_ =
+        static_cast<std::int64_t>(steps_of_epoch(shared_.data.training.count(), settings_.batch));
     schedule_ = {settings_.warmup_from, settings_.rate,
                  static_cast<std::int64_t>(std::llround(settings_.warmup_epochs *
                                                         static_cast<double>(steps_per_epoch_)))};
@@ -118,7 +197,7 @@ class Trainee {
         sum.correct += loss.correct;
         if (is_first()) shared_.observer.after_step(done_, steps_in_all_, order.step(step).size());
         if (settings_.checkpoint_steps > 0 && done_ % settings_.checkpoint_steps == 0 &&
-            step + 1 < order.steps())
+            step + 1 < order.steps() && done_ < steps_in_all_)  // then finish_epoch saves
           save();
         if (done_ == settings_.untimed_steps) {
           comm_.barrier();
@@ -127,17 +206,19 @@ class Trainee {
           begin_timing();
         }
       }
-      if (position_.step == order.steps()) position_ = {position_.epoch + 1, 0};
+      if (position_.step >= order.steps()) position_ = {position_.epoch + 1, 0};
     }
     report.seconds = watch_.elapsed().count();
-    report.processor_seconds = processor_seconds() - processor_;
+    report.processor_seconds = processor_seconds(CLOCK_PROCESS_CPUTIME_ID) - processor_;
+    own_processor_ = processor_seconds(CLOCK_THREAD_CPUTIME_ID) - own_processor_;
     finish_epoch(report, sum);
   }
 
   void begin_timing() {
     times_ = {};
     (void)watch_.restart();
-    processor_ = processor_seconds();
+    processor_ = processor_seconds(CLOCK_PROCESS_CPUTIME_ID);
+    own_processor_ = processor_seconds(CLOCK_THREAD_CPUTIME_ID);
   }
 
   Loss run_step(std::span<const std::uint32_t> samples, Prefetcher& batches, EpochReport& report) {
@@ -159,7 +240,8 @@ class Trainee {
       throw Error(ErrorCode::invalid_argument,
                   fmt::format("the loss is {} in epoch {}, step {}: is the learning rate {} too "
                               "high?",
-                              loss.sum, position_.epoch + 1, position_.step + 1, rate))
+                              std::isnan(loss.sum) ? "nan" : "infinite", position_.epoch + 1,
+                              position_.step + 1, rate))
           .at_rank(comm_.rank());
     strategy_->update({.rate = rate,
                        .samples = static_cast<double>(samples.size()),
@@ -177,7 +259,7 @@ class Trainee {
   Prefetcher::Make batch_maker(const EpochOrder& order) {
     return [this, &order, step = static_cast<std::size_t>(position_.step),
             piece = std::size_t{0}]() mutable -> std::optional<Batch> {
-      if (step == order.steps()) return std::nullopt;
+      if (step >= order.steps()) return std::nullopt;
       const auto samples = order.step(step);
       const auto own = piece_of(samples, part_of(samples.size(), settings_.pieces, piece));
       if (++piece == settings_.pieces) ++step, piece = 0;
@@ -191,21 +273,21 @@ class Trainee {
     report.parameters = agreed_parameters();
     if (settings_.evaluate)
       report.test = evaluate(*replica_, comm_, shared_.data.test, evaluation_batch);
+    if (is_first()) shared_.observer.after_epoch(report);  // told even if it cannot be saved
     if (!settings_.checkpoint.empty()) save();
-    if (!is_first()) return;
-    shared_.observer.after_epoch(report);
-    shared_.reports.push_back(std::move(report));
+    if (is_first()) shared_.reports.push_back(std::move(report));
   }
 
   /// Every rank's times; and in `report` the loss of all and the time of the slowest.
   std::vector<RankReport> gather_reports(EpochReport& report, const Loss& sum) {
     constexpr std::size_t parts = part_names.size();
-    std::array<double, parts + 4> own{};
+    std::array<double, parts + 5> own{};
     std::copy_n(times_.seconds().begin(), parts, own.begin());
     own[parts] = static_cast<double>(replica_->peak_bytes() + batch_bytes_);
     own[parts + 1] = sum.sum;
     own[parts + 2] = static_cast<double>(sum.correct);
     own[parts + 3] = report.seconds;
+    own[parts + 4] = own_processor_;
     std::vector<double> all(own.size() * static_cast<std::size_t>(comm_.size()));
     comm_.all_gather(own, all);
     std::vector<RankReport> ranks(static_cast<std::size_t>(comm_.size()));
@@ -217,6 +299,7 @@ class Trainee {
       loss += its[parts + 1];
       correct += its[parts + 2];
       report.seconds = std::max(report.seconds, its[parts + 3]);
+      ranks[rank].processor_seconds = its[parts + 4];
     }
     report.training = {loss / static_cast<double>(report.samples),
                        static_cast<std::int64_t>(correct), report.samples};
@@ -232,11 +315,24 @@ class Trainee {
       comm_.broadcast(statistics.data, statistics.data, statistics.elements, statistics.type, 0);
   }
 
+  /// The parameters' bytes. A loss shows only what was wrong before its step's update, so this is
+  /// asked before they count as a result or take a checkpoint's place.
+  std::vector<std::byte> finite_parameters() {
+    const Memory parameters = replica_->parameters();
+    std::vector<std::byte> bytes(parameters.bytes());
+    replica_->copy_to_host(parameters, bytes);
+    if (!all_finite(bytes, parameters.type))
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("parameters are no finite numbers after {} steps: is the learning "
+                              "rate too high?",
+                              steps_so_far()))
+          .at_rank(comm_.rank());
+    return bytes;
+  }
+
   /// The digest of the parameters. Throws Error(mismatch) on all ranks if they differ.
   Digest agreed_parameters() {
-    std::vector<std::byte> bytes(replica_->parameters().bytes());
-    replica_->copy_to_host(replica_->parameters(), bytes);
-    const Digest own = sha256(bytes);
+    const Digest own = sha256(finite_parameters());
     std::vector<std::uint8_t> all(own.size() * static_cast<std::size_t>(comm_.size()));
     comm_.all_gather(own, all);
     for (int rank = 1; rank < comm_.size(); ++rank)
@@ -252,8 +348,12 @@ class Trainee {
   void save() {
     synchronise();
     if (!is_first()) return;
-    save_checkpoint(settings_.checkpoint,
-                    take_checkpoint(*replica_, settings_.model, settings_.batch, position_));
+    (void)finite_parameters();
+    Checkpoint checkpoint = take_checkpoint(*replica_, settings_.model, settings_.batch, position_);
+    checkpoint.samples = shared_.data.training.count();
+    checkpoint.data_digest = shared_.data_digest;
+    checkpoint.recipe = recipe_of(settings_);
+    save_checkpoint(settings_.checkpoint, checkpoint);
     shared_.saved = position_;
   }
 
@@ -262,7 +362,7 @@ class Trainee {
   Communicator& comm_;
   StepTimes times_;
   Stopwatch watch_;
-  double processor_ = 0;
+  double processor_ = 0, own_processor_ = 0;  ///< since begin_timing
   std::unique_ptr<Replica> replica_;
   std::unique_ptr<Strategy> strategy_;
   Position position_;
@@ -273,13 +373,51 @@ class Trainee {
   std::uint64_t batch_bytes_ = 0;
 };
 
+/// What this process finds wrong.
+void check_here(const TrainingSettings& settings, const Dataset& data, const World& world) {
+  check(settings.model);
+  check_sense(settings, data, world.size());
+  if (!settings.checkpoint.empty() && world.first_rank_here() == 0) {
+    check_writable(settings.checkpoint);
+    check_writable(settings.checkpoint + std::string(previous_suffix));
+  }
+  if (settings.resume) check_resumed(*settings.resume, settings, data);
+}
+
 }  // namespace
+
+void check(const TrainingSettings& settings, const Dataset& data, World& world) {
+  if (settings.backend.kind != BackendKind::mpi) return check_here(settings, data, world);
+  // Within a run, so that all processes end if one refuses.
+  world.run([&](Communicator& comm) {
+    check_here(settings, data, world);
+    check_agreement(told(settings, data), comm);
+  });
+}
+
+std::vector<std::string> changes_since_checkpoint(const TrainingSettings& settings,
+                                                  const Dataset& data) {
+  if (!settings.resume) return {};
+  const Checkpoint& from = *settings.resume;
+  std::vector<std::string> changes;
+  const auto compared = [&changes](std::string_view what, auto now, auto before) {
+    if (now != before) changes.push_back(fmt::format("{} {}, not {}", what, now, before));
+  };
+  compared("batch", std::uint64_t{settings.batch}, from.batch);
+  compared("learning rate", settings.rate, from.recipe.rate);
+  compared("warm-up epochs", settings.warmup_epochs, from.recipe.warmup_epochs);
+  compared("warm-up from", settings.warmup_from, from.recipe.warmup_from);
+  compared("momentum", settings.momentum, from.recipe.momentum);
+  compared("weight decay", settings.decay, from.recipe.decay);
+  if (!same_data(from, data)) changes.emplace_back("other data");
+  return changes;
+}
 
 std::vector<EpochReport> train(World& world, Engine& engine, const Dataset& data,
                                const TrainingSettings& settings, Observer& observer) {
-  check(settings.model);
-  check(settings, data);
-  Shared shared{engine, data, settings, observer, {}, {}};
+  check(settings, data, world);
+  Shared shared{engine, data, settings, observer, {}, {}, {}};
+  if (!settings.checkpoint.empty()) shared.data_digest = to_hex(digest_of(data.training));
   try {
     const auto devices = devices_of(settings.backend, world.size());
     world.run([&](Communicator& comm) {

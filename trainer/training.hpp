@@ -47,6 +47,8 @@ struct TrainingSettings {
 /// One rank within an epoch.
 struct RankReport {
   StepTimes times;
+  /// Of the rank's own thread, which computes and makes the calls that it waits for.
+  double processor_seconds = 0;
   std::uint64_t peak_bytes = 0;  ///< of its replica and batches, since the beginning
 };
 
@@ -81,11 +83,21 @@ class Observer {
   virtual void after_epoch(const EpochReport& /*report*/) {}
 };
 
+/// What is wrong with settings is found before anything is computed. Throws Error: invalid_argument
+/// for what makes no sense; io for a checkpoint that could not be written (by the process that has
+/// rank 0); bad_input for a checkpoint of another model, or an epoch begun with other data;
+/// mismatch if processes were given different settings or data.
+void check(const TrainingSettings& settings, const Dataset& data, World& world);
+
+/// How the settings differ from those that the resumed checkpoint was made by, where that is
+/// allowed but makes another training: "momentum 0, not 0.9". Empty without --resume.
+[[nodiscard]] std::vector<std::string> changes_since_checkpoint(const TrainingSettings& settings,
+                                                                const Dataset& data);
+
 /// Trains and returns a report for every epoch that was begun (nothing where rank 0 is another
-/// process's). Throws Error: invalid_argument for
-/// settings that make no sense and for a loss that is no finite number; bad_input for a checkpoint
-/// of another model; mismatch if ranks come to hold different parameters; else what a rank threw
-/// first. If a checkpoint was written, the message says which.
+/// process's). Throws what `check` does, and Error: invalid_argument for a loss or parameters that
+/// are no finite numbers; mismatch if ranks come to hold different parameters; else what a rank
+/// threw first. If a checkpoint was written, the message says which.
 [[nodiscard]] std::vector<EpochReport> train(World& world, Engine& engine, const Dataset& data,
                                              const TrainingSettings& settings, Observer& observer);
 

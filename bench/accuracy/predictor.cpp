@@ -64,8 +64,8 @@ double predicted_rate(const PublishedRow& row, const MachineDescription& machine
 
 std::string way_of(const PublishedRow& row, const MachineDescription& machine) {
   if (row.way != "auto") return row.way;
-  const auto predictions =
-      nccl_predictions(nccl_machine(machine.topology), collective_of(row), row.bytes.front());
+  const auto seen = nccl_machine(Machine(machine.topology, machine.model, machine.settings));
+  const auto predictions = nccl_predictions(seen, collective_of(row), row.bytes.front());
   const auto algorithm = predictions.front().algorithm;
   const bool in_switch = algorithm == NcclAlgorithm::nvls || algorithm == NcclAlgorithm::nvls_tree;
   // In one box NCCL's tree is a chain: it moves what a ring moves.

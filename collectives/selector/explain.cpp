@@ -9,7 +9,6 @@
 #include <map>
 #include <tuple>
 
-#include "ringside/base/json_write.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/collectives/cost.hpp"
 #include "ringside/collectives/layout.hpp"
@@ -29,6 +28,11 @@ std::string duration(double seconds) { return format_duration(Seconds(seconds));
 std::string percent(double part) { return fmt::format("{:.0f} %", 100 * part); }
 std::string bytes_text(double bytes) {
   return format_bytes(static_cast<std::uint64_t>(std::llround(bytes)));
+}
+
+/// "one step", "2 steps".
+std::string counted(std::uint64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 /// "GPU0, GPU1 and GPU2".
@@ -88,17 +92,27 @@ std::string load_text(const CallExplanation& facts, const LinkTraffic& link) {
                      duration(slower_way(link)));
 }
 
-std::string pair_names(const CallExplanation& facts,
-                       const std::vector<std::pair<int, int>>& pairs) {
+std::string pair_names(const CallExplanation& facts, const std::vector<Crossing>& crossings) {
+  const auto name = [&](int rank) {
+    return rank == Crossing::host_memory ? std::string("host memory") : facts.gpu_names[at(rank)];
+  };
   std::vector<std::string> names;
-  for (const auto& [from, to] : pairs)
-    names.push_back(
-        from == to ? fmt::format("{} and host memory", facts.gpu_names[at(from)])
-                   : fmt::format("{} -> {}", facts.gpu_names[at(from)], facts.gpu_names[at(to)]));
+  for (const auto& each : crossings)
+    names.push_back(fmt::format("{} -> {}", name(each.from), name(each.to)));
   if (names.size() <= most_pairs) return list(names);
   const std::size_t more = names.size() - most_pairs;
   names.resize(most_pairs);
   return fmt::format("{} and {} more", fmt::join(names, ", "), more);
+}
+
+/// ", 0.25 S each", where that is so.
+std::string each_text(const CallExplanation& facts, const std::vector<Crossing>& crossings) {
+  const bool equal = std::all_of(crossings.begin(), crossings.end(), [&](const Crossing& each) {
+    return alike(each.bytes, crossings.front().bytes);
+  });
+  return equal && crossings.size() > 1
+             ? fmt::format(", {:.3g} S each", crossings.front().bytes / message_of(facts))
+             : "";
 }
 
 /// Who crosses a link that GPUs share.
@@ -106,9 +120,10 @@ std::string crossing_text(const CallExplanation& facts, const LinkTraffic& link)
   std::string text;
   for (const auto& [direction, from, to] :
        {std::tuple(&link.out, &link.near, &link.far), std::tuple(&link.in, &link.far, &link.near)})
-    if (!direction->pairs.empty())
-      text += fmt::format("      {} -> {} is crossed by {}: {}\n", *from, *to,
-                          pairs_of(direction->pairs.size()), pair_names(facts, direction->pairs));
+    if (const auto& crossings = direction->crossings; !crossings.empty())
+      text += fmt::format("      {} -> {} is crossed by {}{}: {}\n", *from, *to,
+                          pairs_of(crossings.size()), each_text(facts, crossings),
+                          pair_names(facts, crossings));
   return text;
 }
 
@@ -214,21 +229,36 @@ std::string plan_text(const CallExplanation& facts, const Explanation& plan) {
     text += fmt::format(
         "  Latencies decide at this size, and are known within a factor of 2: {} to {}.\n",
         duration(plan.range->first), duration(plan.range->second));
-  text += fmt::format(
-      "  {}{} ops{}{}.\n",
-      plan.steps ? fmt::format("{} steps from GPU to GPU one after another, ", *plan.steps) : "",
-      plan.ops, plan.slices > 1 ? fmt::format(", in {} slices that overlap", plan.slices) : "",
-      plan.lowered ? ", copies through the host included, as not all GPUs reach "
-                     "each other's memory"
-                   : "");
+  text +=
+      fmt::format("  {}{}{}{}.\n",
+                  plan.steps ? fmt::format("{} from GPU to GPU one after another, ",
+                                           counted(static_cast<std::size_t>(*plan.steps), "step"))
+                             : "",
+                  counted(plan.ops, "op"),
+                  plan.slices > 1 ? fmt::format(", in {} slices that overlap", plan.slices) : "",
+                  plan.lowered ? ", copies through the host included, as not all GPUs reach "
+                                 "each other's memory"
+                               : "");
+  if (!plan.remark.empty()) text += fmt::format("  Note: {}.\n", plan.remark);
   return text + links_text(facts, plan) + uneven_text(facts, plan) + parts_text(plan);
+}
+
+/// Each once.
+std::vector<const Explanation*> different_plans(const CallExplanation& facts) {
+  std::vector<const Explanation*> plans;
+  for (const auto& plan : facts.plans)
+    if (std::none_of(plans.begin(), plans.end(),
+                     [&](const auto* known) { return known->spec == plan.spec; }))
+      plans.push_back(&plan);
+  return plans;
 }
 
 std::string bounds_text(const CallExplanation& facts) {
   const RequestBounds& bounds = facts.bounds;
   if (bounds.seconds == 0) return fmt::format("No bound: {}.\n", bounds.bounds.front().reason);
-  std::string text = fmt::format("No plan can beat {} on this machine (a bound):\n  {}.\n",
-                                 duration(bounds.seconds), bounds.bounds.front().told());
+  std::string text =
+      fmt::format("No plan can beat {} on this machine, a bound{}:\n  {}.\n",
+                  duration(bounds.seconds), facts.bound_caveat, bounds.bounds.front().told());
   if (bounds.bounds.front().ranks_reduce)
     for (const Bound& bound : bounds.bounds)
       if (!bound.ranks_reduce)
@@ -242,9 +272,9 @@ std::string bounds_text(const CallExplanation& facts) {
             ? "reduce-scatter and then all-gather "
             : "",
         duration(bounds.optimum_seconds));
-  for (const auto& plan : facts.plans)
-    text += fmt::format("{} takes {:.3g} times as long as the bound.\n", plan.spec,
-                        plan.seconds / bounds.seconds);
+  for (const auto* plan : different_plans(facts))
+    text += fmt::format("{} takes {:.3g} times as long as the bound.\n", plan->spec,
+                        plan->seconds / bounds.seconds);
   return text;
 }
 
@@ -273,7 +303,7 @@ std::vector<Difference> differences(const Explanation& faster, const Explanation
           std::tuple(&link.far, &link.near, &of_faster.in, &of_slower.in)})
       if (!alike(one->bytes, other->bytes))
         all.push_back({*from + " -> " + *to, link.shared, one->bytes, other->bytes, other->seconds,
-                       one->pairs.size(), other->pairs.size()});
+                       one->crossings.size(), other->crossings.size()});
   };
   for (const auto& link : slower.links) {
     const LinkTraffic* other = same_link(faster, link);
@@ -339,10 +369,15 @@ std::string comparison_text(const CallExplanation& facts, const Explanation& fir
                             const Explanation& second) {
   const Explanation& faster = first.seconds <= second.seconds ? first : second;
   const Explanation& slower = first.seconds <= second.seconds ? second : first;
-  std::string text = fmt::format("{} takes {:.3g} times as long as {} (simulated: {} and {}).\n",
+  const auto all = differences(faster, slower);
+  const bool equally_long = alike(slower.seconds, faster.seconds);
+  std::string text =
+      equally_long ? fmt::format("{} takes as long as {} (simulated: {}).\n", slower.spec,
+                                 faster.spec, duration(slower.seconds))
+                   : fmt::format("{} takes {:.3g} times as long as {} (simulated: {} and {}).\n",
                                  slower.spec, slower.seconds / faster.seconds, faster.spec,
                                  duration(slower.seconds), duration(faster.seconds));
-  const auto all = differences(faster, slower);
+  if (all.empty() && equally_long) return text + "  Both load all links alike.\n";
   if (all.empty()) return text + "  Both load all links alike: what differs is when.\n";
   return text + main_difference(faster, slower, all) + differences_text(facts, all);
 }
@@ -356,42 +391,6 @@ std::string alternatives_text(const CallExplanation& facts) {
                     other.seconds ? fmt::format(": {} (simulated)", duration(*other.seconds)) : "",
                     other.why.empty() ? "" : "; " + other.why);
   return text;
-}
-
-Json direction_json(const LinkDirection& direction) {
-  Json pairs = Json::array();
-  for (const auto& [from, to] : direction.pairs) pairs.push_back({from, to});
-  return {{"bytes", direction.bytes}, {"seconds_alone", direction.seconds}, {"rank_pairs", pairs}};
-}
-
-Json plan_json(const Explanation& plan) {
-  Json links = Json::array();
-  for (const auto& link : plan.links)
-    links.push_back({{"near", link.near},
-                     {"far", link.far},
-                     {"out", direction_json(link.out)},
-                     {"in", direction_json(link.in)}});
-  Json parts = Json::object();
-  for (const auto& part : plan.parts) parts[part.what] = part.seconds;
-  Json full = Json::array();
-  for (const auto& each : plan.full)
-    full.push_back({{"name", each.name}, {"seconds", each.seconds}});
-  return {{"spec", plan.spec},
-          {"simulated_seconds", plan.seconds},
-          {"simulated_range",
-           plan.range ? Json({plan.range->first, plan.range->second}) : Json(nullptr)},
-          {"ops", plan.ops},
-          {"slices", plan.slices},
-          {"steps", plan.steps ? Json(*plan.steps) : Json(nullptr)},
-          {"links", links},
-          {"simulated_seconds_by_part", parts},
-          {"full", full}};
-}
-
-Json bound_json(const Bound& bound, double message) {
-  return {{"seconds", bound.seconds_per_byte * message},
-          {"reason", bound.reason},
-          {"void_where_a_switch_reduces", bound.ranks_reduce}};
 }
 
 }  // namespace
@@ -435,39 +434,18 @@ std::string explanation_text(const CallExplanation& facts) {
                   bytes_text(message_of(facts)), facts.machine);
   if (!facts.chosen_because.empty())
     text += fmt::format("Chosen: {}: {}\n\n", facts.plans.front().spec, facts.chosen_because);
-  for (const auto& plan : facts.plans) text += plan_text(facts, plan) + "\n";
-  for (std::size_t i = 1; i < facts.plans.size(); ++i)
-    text += comparison_text(facts, facts.plans.front(), facts.plans[i]) + "\n";
+  const auto plans = different_plans(facts);
+  for (const auto* plan : plans) text += plan_text(facts, *plan) + "\n";
+  for (std::size_t i = 1; i < plans.size(); ++i)
+    text += comparison_text(facts, *plans.front(), *plans[i]) + "\n";
+  for (const auto& plan : facts.plans)
+    if (std::find(plans.begin(), plans.end(), &plan) == plans.end())
+      text += fmt::format("{}: the same plan was given twice.\n\n", plan.spec);
   text += bounds_text(facts);
   const std::string others = alternatives_text(facts);
   if (!others.empty()) text += "\n" + others;
   if (!facts.nccl.empty()) text += fmt::format("\nNCCL would pick {}.\n", facts.nccl);
   return text;
-}
-
-std::string explanation_json(const CallExplanation& facts) {
-  const Request& request = facts.call.request;
-  Json json = {{"machine", facts.machine},     {"collective", to_string(request.collective)},
-               {"ranks", request.ranks},       {"root", request.root},
-               {"in_place", request.in_place}, {"bytes", facts.call.bytes},
-               {"gpus", facts.gpu_names}};
-  json["chosen_because"] = facts.chosen_because;
-  json["plans"] = Json::array();
-  for (const auto& plan : facts.plans) json["plans"].push_back(plan_json(plan));
-  json["bounds"] = Json::array();
-  for (const auto& bound : facts.bounds.bounds)
-    json["bounds"].push_back(bound_json(bound, message_of(facts)));
-  if (facts.bounds.optimum)
-    json["tree_optimum"] = {{"seconds", facts.bounds.optimum_seconds},
-                            {"trees_per_root", facts.bounds.optimum->trees}};
-  json["others"] = Json::array();
-  for (const auto& other : facts.alternatives)
-    json["others"].push_back(
-        {{"spec", other.spec},
-         {"simulated_seconds", other.seconds ? Json(*other.seconds) : Json(nullptr)},
-         {"why", other.why}});
-  json["nccl"] = facts.nccl;
-  return dump_json(json);
 }
 
 }  // namespace ringside

@@ -16,7 +16,9 @@
 #include "ringside/collectives/layout.hpp"
 #include "ringside/collectives/lower.hpp"
 #include "ringside/collectives/selector/contenders.hpp"
+#include "ringside/collectives/selector/fabric_order.hpp"
 #include "ringside/collectives/selector/nccl_model.hpp"
+#include "ringside/topology/model/assumptions.hpp"
 
 namespace ringside {
 namespace {
@@ -144,6 +146,14 @@ Counted count(const Machine& machine, const ExplainedCall& call, const Simulated
   return counted;
 }
 
+/// From whom to whom, without bytes.
+Crossing crossing_of(const Movement& movement) {
+  const int memory =
+      movement.host && movement.memory == movement.worker ? Crossing::host_memory : movement.memory;
+  return movement.writes ? Crossing{movement.worker, memory, 0}
+                         : Crossing{memory, movement.worker, 0};
+}
+
 /// By directed link.
 std::map<LinkId, LinkDirection> traffic_by_link(const Machine& machine, const Counted& counted,
                                                 const std::vector<int>& gpus) {
@@ -153,17 +163,22 @@ std::map<LinkId, LinkDirection> traffic_by_link(const Machine& machine, const Co
     const Place place{gpus[at(movement.memory)], movement.host};
     const Way& way = movement.writes ? machine.write(worker, place, Mover::kernel)
                                      : machine.read(place, worker, Mover::kernel);
-    const std::pair<int, int> pair = movement.writes ? std::pair(movement.worker, movement.memory)
-                                                     : std::pair(movement.memory, movement.worker);
+    const Crossing crossing = crossing_of(movement);
     for (const Use& use : way.uses) {
       const auto link = machine.link_of(use.resource);
       if (!link) continue;
       LinkDirection& direction = traffic[*link];
       // A weight above 1 is what the machine wastes; one below, a part of several ways.
-      direction.bytes += bytes * std::min(1.0, use.weight);
+      const double part = bytes * std::min(1.0, use.weight);
+      direction.bytes += part;
       direction.seconds += bytes * use.weight / machine.resources()[at(use.resource)].capacity;
-      if (std::find(direction.pairs.begin(), direction.pairs.end(), pair) == direction.pairs.end())
-        direction.pairs.push_back(pair);
+      const auto known = std::find_if(
+          direction.crossings.begin(), direction.crossings.end(),
+          [&](const auto& each) { return each.from == crossing.from && each.to == crossing.to; });
+      if (known == direction.crossings.end())
+        direction.crossings.push_back({crossing.from, crossing.to, part});
+      else
+        known->bytes += part;
     }
   }
   return traffic;
@@ -227,7 +242,7 @@ std::string nccl_pick(const Machine& machine, const ExplainedCall& call) {
       static_cast<int>(gpus.size()) != machine.gpus())
     return {};
   try {
-    const NcclMachine seen = nccl_machine(machine.topology());
+    const NcclMachine seen = nccl_machine(machine);
     std::string text = describe(
         nccl_predictions(seen, call.request.collective, static_cast<double>(call.bytes)).front());
     for (const auto& assumption : seen.assumptions) text += "; " + assumption;
@@ -262,6 +277,7 @@ Explanation explain_plan(const Machine& machine, const ExplainedCall& call,
   result.slices = counted.shape.slices;
   result.steps = counted.steps;
   result.lowered = counted.lowered;
+  result.remark = off_fabric_remark(machine, gpus, parse_spec(counted.spec));
   result.links = links_with_traffic(machine, counted, gpus);
   result.parts = parts_of(simulation);
   result.full = full_resources(machine, simulation);
@@ -272,6 +288,8 @@ CallExplanation explain_call(const Machine& machine, std::string machine_name,
                              const ExplainedCall& call, std::span<const std::string> specs) {
   CallExplanation result;
   result.machine = std::move(machine_name);
+  for (auto& each : assumptions_of(machine.topology(), machine.model()))
+    result.assumed.push_back(std::move(each.what));
   result.call = call;
   const std::vector<int> gpus = gpus_of(machine, call);
   const auto nodes = machine.topology().gpus();
@@ -279,6 +297,7 @@ CallExplanation explain_call(const Machine& machine, std::string machine_name,
     result.gpu_names.push_back(machine.topology().node(nodes.at(at(gpu))).name);
   for (const auto& spec : specs) result.plans.push_back(explain_plan(machine, call, spec));
   result.bounds = bounds_for(machine, gpus, call.request, static_cast<double>(call.bytes));
+  result.bound_caveat = bound_caveat(machine, gpus, result.bounds.bounds.front());
   result.nccl = nccl_pick(machine, call);
   return result;
 }

@@ -23,12 +23,21 @@ struct ExplainedCall {
   std::vector<int> gpus;  ///< of each rank, index in Topology::gpus(); empty: rank i on GPU i
 };
 
+/// Data that go through a link, from one rank to another, or between a rank and the memory of its
+/// host.
+struct Crossing {
+  static constexpr int host_memory = -1;
+  int from = 0, to = 0;
+  double bytes = 0;
+
+  bool operator==(const Crossing&) const = default;
+};
+
 /// One direction of a link.
 struct LinkDirection {
   double bytes = 0;    ///< that go through it
   double seconds = 0;  ///< that they take alone, at what the machine gets out of the link
-  /// Ranks whose data go through it, from and to.
-  std::vector<std::pair<int, int>> pairs;
+  std::vector<Crossing> crossings;
 };
 
 /// A link with traffic.
@@ -62,6 +71,7 @@ struct Explanation {
   /// On the longest chain of data from rank to rank; nothing where counting takes too long.
   std::optional<int> steps;
   bool lowered = false;            ///< copies were added, as GPUs do not reach each other
+  std::string remark;              ///< of its order, see off_fabric_remark(); may be empty
   std::vector<LinkTraffic> links;  ///< those that take longest first
   std::vector<TimePart> parts;     ///< of the critical path, longest first
   std::vector<FullResource> full;  ///< longest first
@@ -80,11 +90,13 @@ struct Alternative {
 
 /// All that is told of a call.
 struct CallExplanation {
-  std::string machine;  ///< its name
+  std::string machine;               ///< its name
+  std::vector<std::string> assumed;  ///< what its figures rest on that no input tells
   ExplainedCall call;
   std::vector<std::string> gpu_names;  ///< of each rank
   std::vector<Explanation> plans;      ///< the one that was asked for, then those compared with it
   RequestBounds bounds;
+  std::string bound_caveat;    ///< what is to be said of them, see bound_caveat(); may be empty
   std::string chosen_because;  ///< of the first, where it was chosen for the caller; may be empty
   std::vector<Alternative> alternatives;  ///< the best of other algorithms
   std::string nccl;                       ///< what NCCL would pick; may be empty

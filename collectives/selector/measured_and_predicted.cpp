@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "ringside/collectives/selector/measured_and_predicted.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "ringside/base/error.hpp"
 #include "ringside/collectives/executors/simulated/fit_machine.hpp"
@@ -28,6 +32,15 @@ void keep_large_messages(std::vector<FitPoint>& points) {
   if (points.size() > most_points) points.resize(most_points);
 }
 
+std::vector<int> gpus_in(const FitPoint& point) {
+  if (point.call) return point.call->gpus;
+  std::set<int> gpus;
+  for (const auto& transfer : point.transfers)
+    for (const auto& place : {transfer.from, transfer.to})
+      if (!place.host) gpus.insert(place.gpu);
+  return {gpus.begin(), gpus.end()};
+}
+
 }  // namespace
 
 std::vector<Compared> compare_measured(const MachineDescription& machine,
@@ -44,7 +57,8 @@ std::vector<Compared> compare_measured(const MachineDescription& machine,
     Compared each{.what = points[i].what,
                   .measured = points[i].measured,
                   .predicted = predicted[i],
-                  .collective = points[i].call.has_value()};
+                  .collective = points[i].call.has_value(),
+                  .gpus = gpus_in(points[i])};
     if (!points[i].call) {
       compared.push_back(std::move(each));
       continue;
@@ -60,6 +74,49 @@ std::vector<Compared> compare_measured(const MachineDescription& machine,
   return compared;
 } catch (const Error&) {
   return {};
+}
+
+std::string why_not_compared(const MachineDescription& machine, const Measurements& measured,
+                             const std::vector<Reading>& readings) try {
+  const auto found = fit_points(machine, measured, readings);
+  (void)predicted_points(machine, found.points);
+  if (found.left_out.empty()) return "the twin predicts nothing for it";
+  return fmt::format("the twin does not repeat {}", fmt::join(found.left_out, "; "));
+} catch (const Error& error) {
+  return fmt::format("the twin cannot predict it: {}", error.what());
+}
+
+bool covers(const std::vector<Compared>& compared, int gpus) {
+  std::set<std::vector<int>> pairs;
+  for (const auto& each : compared) {
+    if (each.collective && static_cast<int>(each.gpus.size()) == gpus) return true;
+    if (!each.collective && each.gpus.size() == 2) pairs.insert(each.gpus);
+  }
+  return !pairs.empty() && static_cast<int>(pairs.size()) == gpus * (gpus - 1) / 2;
+}
+
+std::optional<double> measured_all_reduce_seconds(const std::vector<Reading>& readings, int gpus,
+                                                  double bytes) {
+  constexpr double too_far = 8;
+  constexpr double steady = 32 << 20;  // from here on the tables of the corpus are flat
+  double nearest = 1e300;
+  std::optional<double> seconds;
+  for (const auto& reading : readings) {
+    const auto* table = std::get_if<CollectiveRows>(&reading.facts);
+    if (table == nullptr || table->ours || table->ranks != gpus ||
+        table->collective.value_or("all_reduce") != "all_reduce")
+      continue;
+    for (const auto& row : table->rows) {
+      const auto& timing = row.out_of_place ? row.out_of_place : row.in_place;
+      const auto size = static_cast<double>(row.size);
+      const double distance = size > bytes ? size / bytes : bytes / std::max(size, 1.0);
+      const bool tells = distance < too_far || (size >= steady && bytes >= steady);
+      if (!timing || !(timing->algbw > 0) || !tells || distance >= nearest) continue;
+      nearest = distance;
+      seconds = bytes / (timing->algbw * 1e9);
+    }
+  }
+  return seconds;
 }
 
 std::optional<Compared> worst_of(const std::vector<Compared>& compared) {

@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 
 #include "ringside/base/error.hpp"
 #include "ringside/collectives/executors/simulated/nccl_run.hpp"
+#include "ringside/collectives/selector/measured_and_predicted.hpp"
 #include "ringside/collectives/selector/predicted_choice.hpp"
+#include "ringside/topology/gpu_places.hpp"
 #include "ringside/topology/model/link_model.hpp"
 
 namespace ringside {
@@ -52,28 +55,18 @@ class Pricer {
     const int gpus = static_cast<int>(machine.topology.gpus().size());
     NcclCall call;
     call.bytes = bytes_;
-    call.gpus = indices(machine.topology, variant.order);
+    call.gpus = gpu_places(machine.topology, variant.order);
     if (static_cast<int>(call.gpus.size()) != gpus) {
       call.gpus.resize(static_cast<std::size_t>(gpus));
       std::iota(call.gpus.begin(), call.gpus.end(), 0);
     }
     return {.as_is = 0,
             .mended = nccl_seconds(as_nccl_uses(std::move(machine)), call),
-            .mended_by = {}};
+            .mended_by = {},
+            .gpus = gpus};
   }
 
  private:
-  /// An order by numbers as one by places in Topology::gpus(); empty where one is not there.
-  static std::vector<int> indices(const Topology& topology, const std::vector<int>& order) {
-    const auto gpus = topology.gpus();
-    std::vector<int> found;
-    for (const int number : order)
-      for (std::size_t i = 0; i < gpus.size(); ++i)
-        if (topology.node(gpus[i]).number.value_or(static_cast<int>(i)) == number)
-          found.push_back(static_cast<int>(i));
-    return found;
-  }
-
   [[nodiscard]] MendPrice best_plan(MachineDescription description) const {
     const Machine machine(std::move(description.topology), std::move(description.model),
                           description.settings);
@@ -85,13 +78,22 @@ class Pricer {
     question.request.ranks = machine.gpus();
     question.bytes = static_cast<std::uint64_t>(bytes_) / 4 * 4;
     const auto choice = predictor.choose(question);
-    return {.as_is = 0, .mended = choice.seconds, .mended_by = choice.spec};
+    return {.as_is = 0, .mended = choice.seconds, .mended_by = choice.spec, .gpus = machine.gpus()};
   }
 
   const Topology& topology_;
   LinkModel model_;
   double bytes_;
 };
+
+/// Takes away those that do not take part.
+void keep_only(Variant& variant, const Topology& topology, const std::vector<int>& gpus) {
+  if (gpus.empty()) return;
+  const auto all = topology.gpus();
+  for (std::size_t place = 0; place < all.size(); ++place)
+    if (std::ranges::find(gpus, gpu_number(topology, all[place], place)) == gpus.end())
+      variant.words.push_back("remove:" + topology.node(all[place]).name);
+}
 
 /// What is said of the machine by all findings that are certain or likely.
 Variant as_found(std::span<const Diagnosis> diagnoses) {
@@ -114,7 +116,9 @@ void mend(Variant& variant, const Mend& mend) {
 std::optional<MendPrice> price_of(const Pricer& pricer, const Variant& before,
                                   const Variant& after) try {
   MendPrice price = pricer.time(after);
-  price.as_is = pricer.time(before).mended;
+  const MendPrice now = pricer.time(before);
+  price.as_is = now.mended;
+  price.gpus_as_is = now.gpus;
   return price;
 } catch (const Error&) {
   return std::nullopt;  // a machine that the twin has no figures or no rings for
@@ -152,6 +156,7 @@ MendPrices price_mends(const Topology& topology, std::span<const Diagnosis> diag
     if (diagnosis.mend.empty()) continue;
     Variant before = found;
     add(before.words, diagnosis.mend.as_is);
+    keep_only(before, topology, diagnosis.mend.gpus);
     Variant after = before;
     mend(after, diagnosis.mend);
     prices.each[i] = price_of(pricer, before, after);
@@ -161,6 +166,48 @@ MendPrices price_mends(const Topology& topology, std::span<const Diagnosis> diag
   }
   if (mended > 1) prices.together = price_of(pricer, found, all_mended(diagnoses));
   return prices;
+}
+
+void add_measured(MendPrices& prices, const std::vector<Reading>& readings, double bytes) {
+  const auto add_to = [&](std::optional<MendPrice>& price) {
+    if (price)
+      price->as_is_measured = measured_all_reduce_seconds(readings, price->gpus_as_is, bytes);
+  };
+  for (auto& price : prices.each) add_to(price);
+  add_to(prices.together);
+}
+
+void drop_without_gain(std::vector<Diagnosis>& diagnoses, MendPrices& prices) {
+  constexpr double a_gain = 1.005;
+  for (std::size_t i = 0; i < diagnoses.size(); ++i) {
+    auto& price = prices.each[i];
+    if (!price || price->slowdown() > a_gain) continue;
+    if (diagnoses[i].harm == Harm::slow) {
+      diagnoses[i].harm = Harm::risk;
+      diagnoses[i].slowdown = 1;
+    }
+    price.reset();
+  }
+  if (prices.together && prices.together->slowdown() <= a_gain) prices.together.reset();
+}
+
+void rank_by_cost(std::vector<Diagnosis>& diagnoses, MendPrices& prices) {
+  std::vector<std::size_t> order(diagnoses.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) {
+    const auto& each = diagnoses[i];
+    const auto& price = prices.each[i];
+    return std::tuple(each.certainty == Certainty::possible, each.harm,
+                      -(price ? price->slowdown() : each.slowdown), each.certainty);
+  });
+  std::vector<Diagnosis> sorted;
+  std::vector<std::optional<MendPrice>> sorted_prices;
+  for (const std::size_t i : order) {
+    sorted.push_back(std::move(diagnoses[i]));
+    sorted_prices.push_back(std::move(prices.each[i]));
+  }
+  diagnoses = std::move(sorted);
+  prices.each = std::move(sorted_prices);
 }
 
 MachineDescription machine_as_found(const Topology& topology,

@@ -12,7 +12,11 @@ namespace ringside {
 
 struct NcclComparison {
   std::string pick;  ///< "Ring/Simple: 210 us by NCCL's own model"
-  /// One line: the like of it among our plans and how it compares, or what it has that we have not.
+  /// What that takes as NCCL runs it, several rings at once where the links allow: simulated, of 1
+  /// MiB and more.
+  std::optional<double> seconds;
+  /// One line: how that compares with the choice, and the like of it among our plans, or what it
+  /// has that we have not.
   std::string difference;
 };
 

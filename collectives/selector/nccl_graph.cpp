@@ -17,6 +17,9 @@
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/text.hpp"
+#include "ringside/topology/model/identify.hpp"
+#include "ringside/topology/model/link_rates.hpp"
+#include "ringside/topology/model/routes.hpp"
 #include "ringside/topology/path.hpp"
 
 namespace ringside {
@@ -25,7 +28,7 @@ namespace {
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 constexpr double local_bandwidth = 5000;  // GB/s inside a node of the tree
-constexpr double default_pcie = 12;       // generation 3 x16, also where none is told
+constexpr double default_nic = 12;        // GB/s, where none is told
 constexpr double intel_overhead = 1.2;    // a root complex of Intel's sends packets of 64 bytes
 constexpr int most_channels = 32;
 constexpr int most_nvls_heads = 32;
@@ -48,12 +51,14 @@ double nvlink_bandwidth(int compute_capability) {
   return 18;
 }
 
-double pcie_bandwidth(const Link& link) {
+/// What no input tells is taken as everywhere in the twin, so that the two can be compared.
+double pcie_bandwidth(const Machine& machine, LinkId id) {
   constexpr std::array per_lane = {15.0, 30.0, 60.0, 120.0, 240.0, 480.0};
-  if (!link.generation || !link.width || *link.generation < 1 ||
-      at(*link.generation) > per_lane.size())
-    return default_pcie;
-  return *link.width * per_lane.at(at(*link.generation - 1)) / 80;
+  static_assert(per_lane.size() == most_pcie_generation);
+  const int generation = std::clamp(pcie_generation_of(machine.topology(), machine.model(), id), 1,
+                                    most_pcie_generation);
+  const int width = machine.topology().link(id).width.value_or(full_pcie_width);
+  return width * per_lane.at(at(generation - 1)) / 80;
 }
 
 double socket_bandwidth(const Node& processor) {
@@ -72,13 +77,35 @@ double socket_bandwidth(const Node& processor) {
   return 6;                       // Broadwell
 }
 
-NcclProcessor processor_of(const Topology& topology) {
+NcclProcessor maker_of_processor(const Topology& topology) {
   for (const NodeId id : topology.of_kind(NodeKind::numa_node)) {
     const std::string vendor = text_in(topology.node(id), "vendor");
     if (vendor == "GenuineIntel") return NcclProcessor::intel;
     if (vendor == "AuthenticAMD") return NcclProcessor::amd;
   }
   return NcclProcessor::other;
+}
+
+/// NCCL's figure for one direction of a link, GB/s; `compute_capability` times 10 counts for
+/// NVLink.
+double link_bandwidth(const Machine& machine, LinkId id, int compute_capability) {
+  const Topology& topology = machine.topology();
+  const Link& link = topology.link(id);
+  switch (link.kind) {
+    case LinkKind::pcie:
+      return pcie_bandwidth(machine, id);
+    case LinkKind::socket:
+      return socket_bandwidth(topology.node(link.from));
+    case LinkKind::nvlink:
+    case LinkKind::xgmi:
+      return nvlink_bandwidth(compute_capability) * link.count.value_or(1);
+    case LinkKind::network:
+      return link.bandwidth.value_or(default_nic);
+    case LinkKind::internal:
+    case LinkKind::c2c:
+      break;
+  }
+  return local_bandwidth;
 }
 
 /// Speeds that the search tries, GB/s a channel.
@@ -120,29 +147,70 @@ struct BoxView {
   }
 };
 
-Hop hop_between(const Topology& topology, NodeId from, NodeId to, NcclProcessor processor) {
-  Hop hop;
-  const auto found = route(topology, from, to);
-  if (!found) return hop;
-  hop.route = *found;
-  hop.exists = true;
-  const LinkClass value = link_class(topology, from, to).value;
-  hop.nvlink = value == LinkClass::nvlink || value == LinkClass::xgmi;
-  if (value == LinkClass::phb && processor == NcclProcessor::intel)
-    hop.pcie_factor = intel_overhead;
-  return hop;
-}
+/// Looks at the GPUs of a box.
+class BoxViewer {
+ public:
+  BoxViewer(const Machine& machine, const NcclMachine& seen)
+      : machine_(machine), seen_(seen), topology_(machine.topology()), routes_(topology_) {}
 
-BoxView view_box(const Topology& topology, std::vector<NodeId> gpus, const NcclMachine& machine) {
-  BoxView box;
-  box.gpus = std::move(gpus);
-  for (const NodeId from : box.gpus)
-    for (const NodeId to : box.gpus)
-      box.hops.push_back(from == to ? Hop{} : hop_between(topology, from, to, machine.processor));
-  for (LinkId link = 0; at(link) < topology.links().size(); ++link)
-    box.capacity.push_back(nccl_link_bandwidth(topology, link, machine.compute_capability));
-  return box;
-}
+  BoxView view(std::vector<NodeId> gpus) {
+    BoxView box;
+    box.gpus = std::move(gpus);
+    for (const NodeId from : box.gpus)
+      for (const NodeId to : box.gpus)
+        box.hops.push_back(from == to ? Hop{}
+                           : machine_.through_host(index_of(from), index_of(to))
+                               ? over_host(from, to)
+                               : directly(from, to));
+    for (LinkId link = 0; at(link) < topology_.links().size(); ++link)
+      box.capacity.push_back(link_bandwidth(machine_, link, seen_.compute_capability));
+    return box;
+  }
+
+ private:
+  [[nodiscard]] int index_of(NodeId gpu) const {
+    return static_cast<int>(std::ranges::find(gpus_, gpu) - gpus_.begin());
+  }
+
+  [[nodiscard]] double pcie_factor(LinkClass distance) const {
+    const bool is_toll = distance == LinkClass::phb && seen_.processor == NcclProcessor::intel;
+    return is_toll ? intel_overhead : 1;
+  }
+
+  [[nodiscard]] Hop directly(NodeId from, NodeId to) const {
+    Hop hop;
+    const auto found = route(topology_, from, to);
+    if (!found) return hop;
+    hop.route = *found;
+    hop.exists = true;
+    const LinkClass distance = link_class(topology_, from, to).value;
+    hop.nvlink = distance == LinkClass::nvlink || distance == LinkClass::xgmi;
+    hop.pcie_factor = pcie_factor(distance);
+    return hop;
+  }
+
+  /// Up to the processor and down again, also for neighbours on a switch (addInterStep in
+  /// paths.cc).
+  [[nodiscard]] Hop over_host(NodeId from, NodeId to) const {
+    const NodeId here = routes_.host_of(from), there = routes_.host_of(to);
+    Hop hop;
+    hop.exists = true;
+    hop.route = routes_.to_host(from);
+    const Route across = routes_.between_hosts(here, there);
+    hop.route.insert(hop.route.end(), across.begin(), across.end());
+    Route down = routes_.to_host(to);
+    for (auto link = down.rbegin(); link != down.rend(); ++link)
+      hop.route.push_back(Topology::reverse(*link));
+    hop.pcie_factor = pcie_factor(here == there ? LinkClass::phb : LinkClass::sys);
+    return hop;
+  }
+
+  const Machine& machine_;
+  const NcclMachine& seen_;
+  const Topology& topology_;
+  Routes routes_;
+  std::vector<NodeId> gpus_ = topology_.gpus();
+};
 
 /// Finds as many rings of one speed as the links carry, up to a number and a number of steps.
 class RingSearch {
@@ -281,26 +349,27 @@ NcclChannels rings_in_box(const Topology& topology, const BoxView& box, bool nvl
 }
 
 /// The speed of the slowest NIC of a box, GB/s, and how many there are.
-std::pair<double, int> nics_of(const Topology& topology, int box_number) {
+std::pair<double, int> nics_of(const Machine& machine, int box_number) {
+  const Topology& topology = machine.topology();
   constexpr double megabits_per_gigabyte = 8000;
   double slowest = std::numeric_limits<double>::infinity();
   int count = 0;
   for (const NodeId nic : topology.nics()) {
     if (topology.node(nic).box != box_number) continue;
     ++count;
-    double speed = default_pcie;  // 100 Gb/s: NCCL's figure where none is told
+    double speed = default_nic;  // 100 Gb/s: NCCL's figure where none is told
     if (const auto megabits = number_in(topology.node(nic), "net0.speed"))
       speed = static_cast<double>(*megabits) / megabits_per_gigabyte;
     if (const auto up = topology.link_up(nic))
-      speed = std::min(speed, pcie_bandwidth(topology.link(*up)));
+      speed = std::min(speed, pcie_bandwidth(machine, *up));
     slowest = std::min(slowest, speed);
   }
   return {slowest, count};
 }
 
 /// A channel for each NIC, as fast as it is, as far as the rings inside a box can follow.
-void connect_boxes(const Topology& topology, const BoxView& box, NcclMachine& machine) {
-  const auto [nic, count] = nics_of(topology, topology.node(box.gpus.front()).box);
+void connect_boxes(const Machine& known, const BoxView& box, NcclMachine& machine) {
+  const auto [nic, count] = nics_of(known, known.topology().node(box.gpus.front()).box);
   if (count == 0)
     throw Error(ErrorCode::unsupported, "NCCL's model: the boxes have no NICs that are known");
   const double inside = machine.ring.count * machine.ring.intra;
@@ -328,13 +397,29 @@ NcclChannels nvls_channels(const Topology& topology, const BoxView& box, int com
   return {heads, port / heads, 0};
 }
 
+/// By the GPU, else by its NVLinks as the twin takes them.
+std::optional<int> capability_of(const Topology& topology, NodeId gpu) {
+  if (const auto told = compute_capability(topology.node(gpu))) return told;
+  constexpr std::array by_nvlink = {
+      std::pair("nvlink1", 60), std::pair("nvlink2", 70),  std::pair("nvlink3", 80),
+      std::pair("nvlink4", 90), std::pair("nvlink5", 100),
+  };
+  for (const LinkId id : topology.links_from(gpu)) {
+    if (topology.link(id).kind != LinkKind::nvlink) continue;
+    const auto kind = nvlink_kind_of(topology, topology.link(id));
+    for (const auto& [name, capability] : by_nvlink)
+      if (kind == name) return capability;
+  }
+  return std::nullopt;
+}
+
 void find_capabilities(const Topology& topology, NcclMachine& machine) {
   constexpr int unknown = 80;
   int least = std::numeric_limits<int>::max();
   int most = 0;
   for (const NodeId gpu : topology.gpus()) {
-    const auto told = number_in(topology.node(gpu), "gpu.sm");
-    const int capability = told ? static_cast<int>(*told) : unknown;
+    const auto told = capability_of(topology, gpu);
+    const int capability = told.value_or(unknown);
     if (!told && machine.assumptions.empty())
       machine.assumptions.emplace_back("the GPUs' compute capability is not known: taken as 8.0");
     least = std::min(least, capability);
@@ -351,10 +436,6 @@ void note_assumptions(const Topology& topology, const BoxView& box, NcclMachine&
                          [&](LinkId link) { return test(topology.link(link)); });
     });
   };
-  if (uses([](const Link& link) {
-        return link.kind == LinkKind::pcie && (!link.generation || !link.width);
-      }))
-    machine.assumptions.emplace_back("a PCIe link's speed is not known: taken as 3.0 x16");
   if (uses([](const Link& link) { return link.kind == LinkKind::socket; }) &&
       machine.processor == NcclProcessor::other)
     machine.assumptions.emplace_back(
@@ -373,34 +454,16 @@ std::vector<NodeId> gpus_of_first_box(const Topology& topology, const std::vecto
 
 }  // namespace
 
-double nccl_link_bandwidth(const Topology& topology, LinkId id, int compute_capability) {
-  const Link& link = topology.link(id);
-  switch (link.kind) {
-    case LinkKind::pcie:
-      return pcie_bandwidth(link);
-    case LinkKind::socket:
-      return socket_bandwidth(topology.node(link.from));
-    case LinkKind::nvlink:
-    case LinkKind::xgmi:
-      return nvlink_bandwidth(compute_capability) * link.count.value_or(1);
-    case LinkKind::network:
-      return link.bandwidth.value_or(default_pcie);
-    case LinkKind::internal:
-    case LinkKind::c2c:
-      break;
-  }
-  return local_bandwidth;
-}
-
-NcclMachine nccl_machine(const Topology& topology) {
+NcclMachine nccl_machine(const Machine& known) {
+  const Topology& topology = known.topology();
   NcclMachine machine;
   const auto gpus = topology.gpus();
   machine.ranks = static_cast<int>(gpus.size());
   if (machine.ranks < 2)
     throw Error(ErrorCode::unsupported, "NCCL's model needs at least two GPUs");
   find_capabilities(topology, machine);
-  machine.processor = processor_of(topology);
-  const BoxView box = view_box(topology, gpus_of_first_box(topology, gpus), machine);
+  machine.processor = maker_of_processor(topology);
+  const BoxView box = BoxViewer(known, machine).view(gpus_of_first_box(topology, gpus));
   machine.boxes = std::max(1, machine.ranks / box.size());
   note_assumptions(topology, box, machine);
   if (box.size() > 1) {
@@ -415,7 +478,7 @@ NcclMachine nccl_machine(const Topology& topology) {
     machine.ring = {most_channels, local_bandwidth, 0};
   }
   if (machine.boxes > 1) {
-    connect_boxes(topology, box, machine);
+    connect_boxes(known, box, machine);
   } else {
     machine.ring = doubled(machine.ring, machine.compute_capability);
     machine.tree = machine.ring;  // a chain inside a box

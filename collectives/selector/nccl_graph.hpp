@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ringside/topology/graph.hpp"
+#include "ringside/topology/model/machine.hpp"
 
 namespace ringside {
 
@@ -33,14 +33,10 @@ struct NcclMachine {
   std::vector<std::string> assumptions;
 };
 
-/// All GPUs of the topology. Boxes are taken to be like the first; GPUs that one NVLink fabric
-/// joins are one box. Throws Error(unsupported) for a single GPU and where no ring is found (GPUs
-/// without a way between them, boxes without NICs).
-[[nodiscard]] NcclMachine nccl_machine(const Topology& topology);
-
-/// NCCL's figure for one direction of a link, GB/s; `compute_capability` times 10 counts for
-/// NVLink.
-[[nodiscard]] double nccl_link_bandwidth(const Topology& topology, LinkId id,
-                                         int compute_capability);
+/// All GPUs of the machine, which also says what no input tells (PCIe generations) and which pairs
+/// have no peer access: these NCCL joins over the host's memory. Boxes are taken to be like the
+/// first; GPUs that one NVLink fabric joins are one box. Throws Error(unsupported) for a single GPU
+/// and where no ring is found (GPUs without a way between them, boxes without NICs).
+[[nodiscard]] NcclMachine nccl_machine(const Machine& known);
 
 }  // namespace ringside

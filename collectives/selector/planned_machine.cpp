@@ -18,6 +18,7 @@
 #include "ringside/collectives/selector/predicted_choice.hpp"
 #include "ringside/topology/live/live.hpp"
 #include "ringside/topology/load.hpp"
+#include "ringside/topology/model/assumptions.hpp"
 
 namespace ringside {
 namespace {
@@ -125,8 +126,11 @@ std::string PlannedMachine::explain(const std::vector<int>& gpus, const Request&
   const std::uint64_t whole = bytes - bytes % (blocks * element);
   if (whole == 0) return {};
   const std::lock_guard lock(state_->mutex);  // the machine works out its ways when asked
-  return explanation_text(explain_call(state_->machine, state_->name,
-                                       {request, whole, element, gpus}, std::vector{spec}));
+  const Machine& machine = state_->machine;
+  const auto assumed = assumptions_text(assumptions_of(machine.topology(), machine.model()));
+  return (assumed.empty() ? "" : fmt::format("Of {} is {}.\n", state_->name, assumed)) +
+         explanation_text(explain_call(machine, state_->name, {request, whole, element, gpus},
+                                       std::vector{spec}));
 }
 
 std::shared_ptr<PlannedMachine> planned_machine() {

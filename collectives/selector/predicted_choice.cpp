@@ -23,11 +23,13 @@ namespace {
 /// Times that differ by less are the same.
 constexpr double alike = 0.005;
 
-/// "1.28 times as long", "as long".
-std::string compared(double seconds, double chosen) {
-  const double ratio = seconds / chosen;
+}  // namespace
+
+std::string times_as_long(double ratio) {
   return std::abs(ratio - 1) < alike ? "as long" : fmt::format("{:.2f} times as long", ratio);
 }
+
+namespace {
 
 CallSize size_of_call(const Question& question) {
   const auto blocks = static_cast<std::size_t>(block_count(question.request));
@@ -201,7 +203,7 @@ void Predictor::State::add_others(PredictedChoice& choice, const Question& quest
       continue;
     }
     rejected.at_least = limit.seconds;
-    rejected.why = fmt::format("{}; {}", compared(*rejected.seconds, choice.seconds),
+    rejected.why = fmt::format("{}; {}", times_as_long(*rejected.seconds / choice.seconds),
                                describe(machine, limit));
     choice.others.push_back(std::move(rejected));
   }
@@ -258,7 +260,7 @@ PredictedChoice Predictor::choose(const Question& asked, const TuningTable* meas
       choice.listed, choice.simulated);
   if (!choice.others.empty() && choice.others.front().seconds)
     choice.why += fmt::format("; the next algorithm, {}, takes {}", choice.others.front().spec,
-                              compared(*choice.others.front().seconds, choice.seconds));
+                              times_as_long(*choice.others.front().seconds / choice.seconds));
   return choice;
 }
 

@@ -32,6 +32,9 @@ struct Question {
   bool operator==(const Question&) const = default;
 };
 
+/// "1.28 times as long"; "as long" for 1 and what differs from it by less than half a percent.
+[[nodiscard]] std::string times_as_long(double ratio);
+
 /// One that was not taken.
 struct Rejected {
   std::string spec;

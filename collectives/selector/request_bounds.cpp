@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "ringside/collectives/selector/request_bounds.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "ringside/base/error.hpp"
+#include "ringside/topology/model/assumptions.hpp"
 
 namespace ringside {
 
@@ -45,6 +50,22 @@ CapacityGraph capacities_for(const Machine& machine, std::span<const int> gpus) 
   return graph;
 }
 
+namespace {
+
+/// Those whose capacities a bound adds up: the arcs of a machine's capacities are its links.
+std::vector<LinkId> links_of(const Bound& bound, const Topology& topology) {
+  std::vector<LinkId> links(bound.cut.arcs.begin(), bound.cut.arcs.end());
+  for (const auto& domain : bound.domains)
+    for (LinkId id = 0; id < static_cast<LinkId>(topology.links().size()); ++id) {
+      const auto is_inside = [&](NodeId node) { return std::ranges::binary_search(domain, node); };
+      if (is_inside(topology.link(id).to) && !is_inside(topology.link(id).from))
+        links.push_back(id);
+    }
+  return links;
+}
+
+}  // namespace
+
 RequestBounds bounds_for(const Machine& machine, std::span<const int> gpus, const Request& request,
                          double bytes) {
   const CapacityGraph graph = capacities_for(machine, gpus);
@@ -63,6 +84,22 @@ RequestBounds bounds_for(const Machine& machine, std::span<const int> gpus, cons
     result.optimum_seconds = passes * message / (result.optimum->all_gather * result.optimum->unit);
   }
   return result;
+}
+
+bool any_through_host(const Machine& machine, std::span<const int> gpus) {
+  return std::ranges::any_of(gpus, [&](int gpu) {
+    return std::ranges::any_of(gpus, [&](int peer) { return machine.through_host(gpu, peer); });
+  });
+}
+
+std::string bound_caveat(const Machine& machine, std::span<const int> gpus, const Bound& bound) {
+  std::vector<std::string_view> caveats;
+  if (any_is_assumed(assumptions_of(machine.topology(), machine.model()),
+                     links_of(bound, machine.topology())))
+    caveats.emplace_back("if what is assumed is so");
+  if (any_through_host(machine, gpus))
+    caveats.emplace_back("without what going through the host's memory costs");
+  return caveats.empty() ? "" : fmt::format(" ({})", fmt::join(caveats, "; "));
 }
 
 }  // namespace ringside

@@ -37,4 +37,13 @@ struct RequestBounds {
 [[nodiscard]] RequestBounds bounds_for(const Machine& machine, std::span<const int> gpus,
                                        const Request& request, double bytes);
 
+/// Whether data between some of the GPUs go through the host's memory.
+[[nodiscard]] bool any_through_host(const Machine& machine, std::span<const int> gpus);
+
+/// What is to be said of a bound on this machine beside its reason: that it rests on bandwidths
+/// that no input tells, that data that pass through the host's memory count once. Empty where
+/// nothing is; else " (...)".
+[[nodiscard]] std::string bound_caveat(const Machine& machine, std::span<const int> gpus,
+                                       const Bound& bound);
+
 }  // namespace ringside

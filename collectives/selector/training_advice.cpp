@@ -6,22 +6,28 @@
 #include <numeric>
 
 #include "ringside/collectives/executors/simulated/nccl_run.hpp"
+#include "ringside/collectives/selector/measured_and_predicted.hpp"
 
 namespace ringside {
 namespace {
 
 constexpr int most_accumulation = 1'000'000;
 
+/// t <= 0.1 (t + k s)
+void set_seconds(GradientCost& cost, const TrainedModel& model, double seconds) {
+  cost.seconds = seconds;
+  cost.share = cost.seconds / (cost.seconds + model.step_seconds);
+  const double steps = cost.seconds * (1 / tolerable_share - 1) / model.step_seconds;
+  cost.accumulation =
+      static_cast<int>(std::clamp(std::ceil(steps), 1.0, static_cast<double>(most_accumulation)));
+}
+
 GradientCost cost_of(const MachineDescription& machine, const TrainedModel& model,
                      std::string_view type, double element_bytes) {
   GradientCost cost;
   cost.type = type;
   cost.bytes = std::round(model.parameters) * element_bytes;
-  cost.seconds = nccl_all_reduce_seconds(machine, cost.bytes);
-  cost.share = cost.seconds / (cost.seconds + model.step_seconds);
-  const double steps = cost.seconds * (1 / tolerable_share - 1) / model.step_seconds;
-  cost.accumulation =
-      static_cast<int>(std::clamp(std::ceil(steps), 1.0, static_cast<double>(most_accumulation)));
+  set_seconds(cost, model, nccl_all_reduce_seconds(machine, cost.bytes));
   return cost;
 }
 
@@ -34,6 +40,22 @@ double nccl_all_reduce_seconds(const MachineDescription& machine, double bytes) 
   call.gpus.resize(static_cast<std::size_t>(nccl.gpus()));
   std::iota(call.gpus.begin(), call.gpus.end(), 0);
   return nccl_seconds(nccl, call);
+}
+
+std::vector<GradientCost> gradient_costs(const MachineDescription& machine,
+                                         const TrainedModel& model) {
+  return {cost_of(machine, model, "float32", 4), cost_of(machine, model, "bfloat16", 2)};
+}
+
+std::vector<GradientCost> at_measured_rates(std::vector<GradientCost> costs,
+                                            const TrainedModel& model,
+                                            const std::vector<Reading>& readings, int gpus) {
+  for (auto& cost : costs)
+    if (const auto seconds = measured_all_reduce_seconds(readings, gpus, cost.bytes)) {
+      set_seconds(cost, model, *seconds);
+      cost.measured = true;
+    }
+  return costs;
 }
 
 TrainingAdvice advise(const MachineDescription& description, double bytes,
@@ -52,9 +74,7 @@ TrainingAdvice advise(const MachineDescription& description, double bytes,
   std::vector<int> gpus(static_cast<std::size_t>(machine.gpus()));
   std::iota(gpus.begin(), gpus.end(), 0);
   advice.nccl = compare_with_nccl(machine, gpus, question, advice.choice);
-  if (model)
-    advice.gradients = {cost_of(description, *model, "float32", 4),
-                        cost_of(description, *model, "bfloat16", 2)};
+  if (model) advice.gradients = gradient_costs(description, *model);
   return advice;
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "ringside/base/error.hpp"
+#include "ringside/base/target_file.hpp"
 
 namespace ringside {
 namespace {
@@ -117,6 +118,32 @@ TEST_F(File, ASymbolicLinkStaysOne) {
   write_file(path("link"), "new");
   EXPECT_TRUE(fs::is_symlink(path("link")));
   EXPECT_EQ(read_file(path("target")), "new");
+}
+
+TEST_F(File, ASymbolicLinkToNothingYetStaysOne) {
+  fs::create_symlink("target", path("link"));
+  check_writable(path("link"));
+  write_file(path("link"), "new");
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_EQ(read_file(path("target")), "new");
+}
+
+TEST_F(File, OneThatCannotBeWrittenIsFoundOutBefore) {
+  const auto refusal = [](const std::string& name) -> std::string {
+    try {
+      check_writable(name);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refusal(path("new")), "");
+  EXPECT_EQ(refusal("/dev/null"), "");
+  EXPECT_NE(refusal(path("")).find("is a directory"), std::string::npos);
+  EXPECT_NE(refusal(path("absent/new")).find("no such file or directory"), std::string::npos);
+  fs::create_symlink("absent/new", path("link"));
+  EXPECT_NE(refusal(path("link")).find("no such file or directory"), std::string::npos);
+  EXPECT_FALSE(fs::exists(path("new"))) << "asking writes nothing";
 }
 
 TEST_F(File, ADeviceIsWrittenToNotReplaced) {

@@ -128,6 +128,8 @@ TEST(Choose, BadUsageIsOneLine) {
       {"--topo", "4gpu-pcie4-one-root", "--size", "much"},
       {"--topo", "4gpu-pcie4-one-root", "--ranks", "5"},
       {"--topo", "4gpu-pcie4-one-root", "--ranks", "1"},
+      {"--topo", "4gpu-pcie4-one-root", "--size", "3"},
+      {"--topo", "4gpu-pcie4-one-root", "--gpus", ""},
       {"--topo", "4gpu-pcie4-one-root", "--collective", "barrier"},
   };
   for (const auto& words : commands) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// `ringside diagnose` as people use it: the stories of tests/data/diagnose/stories.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -8,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "ringside/base/file.hpp"
 #include "ringside/tests/cli/ringside_program.hpp"
 
 namespace ringside::tests {
@@ -23,6 +25,15 @@ std::vector<std::string> files_of(const std::string& story) {
     files.push_back(entry.path().string());
   std::ranges::sort(files);
   return files;
+}
+
+std::string file_that_begins(const std::string& start) {
+  const auto path = fs::path(RINGSIDE_TEST_DATA) / start;
+  for (const auto& entry : fs::directory_iterator(path.parent_path()))
+    if (entry.path().filename().string().starts_with(path.filename().string()) &&
+        entry.path().extension() == ".txt")
+      return entry.path().string();
+  return {};
 }
 
 ProgramResult diagnose(std::vector<std::string> words, const ProgramInput& input = {}) {
@@ -45,13 +56,13 @@ TEST(Diagnose, CardsWithoutPeerAccessStageByKernel) {
   const auto result = diagnose_story("1-4x4090-without-p2p");
   EXPECT_EQ(result.exit_code, 1) << result.error;
   expect_says(result.output, {"NCCL_SHM_USE_CUDA_MEMCPY=1", "D12", "D05", "SHM/direct/direct",
-                              "GNS", "measured", "as it is", "when mended", "predicted"});
+                              "GNS", "at the measured rate", "when mended", "predicted"});
 }
 
 TEST(Diagnose, AcsIsCertainWhereItsBridgesAreBetweenGpus) {
   const auto result = diagnose_story("3-acs-behind-one-switch");
   EXPECT_EQ(result.exit_code, 1);
-  expect_says(result.output, {"ACS sends peer traffic up", "certain", "ReqRedir+", "setpci",
+  expect_says(result.output, {"ACS sends traffic between GPUs up", "certain", "ReqRedir+", "setpci",
                               "when mended", "predicted"});
 }
 
@@ -71,6 +82,83 @@ TEST(Diagnose, ARingThatCrossesTooOftenIsPricedInBothOrders) {
             1.2 * finding.at("cost").at("mended_seconds_predicted").get<double>());
 }
 
+TEST(Diagnose, ACardInANarrowSlotIsPricedAtTheMeasuredRate) {
+  const auto result = diagnose_story("2-one-card-in-an-x4-slot");
+  EXPECT_EQ(result.exit_code, 1);
+  expect_says(result.output, {"GPU3 uses 4 lanes of 16", "certain", "at the measured rate",
+                              "when mended", "(predicted)"});
+}
+
+/// The matrix has no addresses, and the list is cut.
+TEST(Diagnose, WhatCannotBePlacedIsSaid) {
+  const auto folder = fs::path(RINGSIDE_TEST_DATA) / "diagnose/rules/d20-certain-one-gpu-of-a-list";
+  const auto result = diagnose({(folder / "topo.txt").string(), (folder / "query.txt").string()});
+  EXPECT_EQ(result.exit_code, 1);
+  expect_says(result.output, {"lists 1 of 4 GPUs", "the GPU at 00000000:61:00.0 uses 4 lanes"});
+}
+
+TEST(Diagnose, ARingThatLeavesNvlinkIsPricedOnItsGpus) {
+  const auto report =
+      json::parse(diagnose_story("6-nvlink-pairs-left-by-the-ring", {"--format", "json"}).output);
+  const auto& finding = report.at("findings").at(0);
+  EXPECT_EQ(finding.at("id"), "D27");
+  EXPECT_EQ(finding.at("cost").at("gpus"), 3);
+  EXPECT_GT(finding.at("cost").at("as_is_seconds_measured").get<double>(),
+            1.3 * finding.at("cost").at("mended_seconds_predicted").get<double>());
+}
+
+TEST(Diagnose, AMachineThatIsHiddenIsTold) {
+  const auto result = diagnose_story("7-virtual-machine");
+  EXPECT_EQ(result.exit_code, 1);
+  expect_says(result.output, {"D30", "likely", "NCCL_TOPO_FILE", "KVM"});
+}
+
+TEST(Diagnose, WritesTheRingThatAFindingAsksFor) {
+  const std::string file = testing::TempDir() + "ring_" + std::to_string(::getpid()) + ".xml";
+  EXPECT_EQ(diagnose_story("5-wrong-ring-order", {"--nccl-graph", file}).exit_code, 1);
+  const auto graph = read_file(file);
+  fs::remove(file);
+  EXPECT_LT(graph.find("0x1"), graph.find("0x2")) << graph;
+  const auto none = diagnose_story("8-healthy-dgx", {"--nccl-graph", file});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_EQ(std::ranges::count(none.error, '\n'), 1);
+}
+
+std::string data_file(const std::string& name) {
+  return (fs::path(RINGSIDE_TEST_DATA) / name).string();
+}
+
+TEST(Diagnose, MoreThanTheTopologyCarriesIsNotHealthy) {
+  for (const auto& [measured, topology] :
+       {std::pair("corpus/pairs/045", "diagnose/stories/7-virtual-machine/topo.txt")}) {
+    const auto pairs = file_that_begins(measured);
+    const auto result = diagnose({pairs, data_file(topology)});
+    EXPECT_EQ(result.output.find("Healthy"), std::string::npos) << result.output;
+  }
+}
+
+TEST(Diagnose, NothingIsPredictedWhereNvlinkIsNotTold) {
+  const auto folder = data_file("diagnose/rules/d38-never-nvlink-not-listed/");
+  const auto result = diagnose({folder + "topo.txt", folder + "perf.txt"});
+  expect_says(result.output, {"measured (", "nvidia-smi topo -m", "list no NVLink"});
+  EXPECT_EQ(result.output.find("predicted "), std::string::npos) << result.output;
+}
+
+TEST(Diagnose, WhatWasMeasuredIsNotDeniedWhereThereIsNothingToCompareItWith) {
+  const auto result = diagnose({file_that_begins("corpus/perf/028")});
+  expect_says(result.output, {"nothing to compare it with", "GB/s of bus bandwidth"});
+  EXPECT_EQ(result.output.find("Nothing was measured"), std::string::npos);
+}
+
+TEST(Diagnose, OnePairIsNotTheMachine) {
+  const auto folder = data_file("diagnose/stories/6-nvlink-pairs-left-by-the-ring/");
+  const ProgramInput two{
+      "Unidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)\n"
+      "   D\\D     0      1\n     0 800.00  11.00\n     1  11.00 800.00\n"};
+  const auto result = diagnose({folder + "topo.txt", "-"}, two);
+  EXPECT_EQ(result.output.find("Healthy"), std::string::npos) << result.output;
+}
+
 TEST(Diagnose, HealthIsAnAnswer) {
   const auto result = diagnose_story("8-healthy-dgx");
   EXPECT_EQ(result.exit_code, 0) << result.output << result.error;
@@ -84,14 +172,19 @@ bool labels_its_figures(const std::string& text) {
 }
 
 TEST(Diagnose, EveryRateAndTimeIsMeasuredOrPredicted) {
-  for (const char* story : {"1-4x4090-without-p2p", "3-acs-behind-one-switch",
-                            "4-peer-access-not-used", "5-wrong-ring-order"}) {
+  for (const char* story :
+       {"1-4x4090-without-p2p", "2-one-card-in-an-x4-slot", "3-acs-behind-one-switch",
+        "4-peer-access-not-used", "5-wrong-ring-order", "6-nvlink-pairs-left-by-the-ring",
+        "7-virtual-machine"}) {
     const auto report = json::parse(diagnose_story(story, {"--format", "json"}).output);
     for (const auto& finding : report.at("findings")) {
       for (const char* key : {"why", "fix"})
         EXPECT_TRUE(labels_its_figures(finding.at(key).get<std::string>())) << finding.at(key);
-      for (const auto& [key, value] : finding.value("cost", json::object()).items())
-        EXPECT_TRUE(key.ends_with("_predicted") || key == "mended_by") << key;
+      const auto cost = finding.value("cost", json::object());
+      for (const auto& [key, value] : cost.items())
+        EXPECT_TRUE(key.ends_with("_predicted") || key.ends_with("_measured") ||
+                    key == "mended_by" || key == "gpus" || key == "gpus_as_is")
+            << key;
     }
     const auto text = diagnose_story(story).output;
     std::size_t at = 0;
@@ -136,7 +229,7 @@ TEST(Diagnose, RefusesTwoMachinesAndNonsenseWithOneLine) {
 TEST(Diagnose, ListsItsRules) {
   const auto result = diagnose({"--list-rules"});
   EXPECT_EQ(result.exit_code, 0);
-  expect_says(result.output, {"D01  ACS sends peer traffic", "D19", "ACS of the bridges"});
+  expect_says(result.output, {"D01  ACS sends traffic", "D19", "ACS of the bridges"});
   const auto rules = json::parse(diagnose({"--list-rules", "--format", "json"}).output).at("rules");
   EXPECT_EQ(rules.at(0).at("id"), "D01");
 }

@@ -83,7 +83,7 @@ TEST(Explain, RefusesWithOneLine) {
       {{"--topo", "4gpu-pcie4-one-root", "--algorithm", "rnig"}, "rnig"},
       {{"--topo", "4gpu-pcie4-one-root", "--algorithm", "all"}, "a single algorithm"},
       {{"--topo", "4gpu-pcie4-one-root", "--compare", "auto"}, "a single algorithm"},
-      {{"--topo", "4gpu-pcie4-one-root", "--size", "2"}, "--size"},
+      {{"--topo", "4gpu-pcie4-one-root", "--size", "2"}, "no element of float32"},
       {{"--topo", "4gpu-pcie4-one-root", "--size", "much"}, "--size"},
       {{"--topo", "4gpu-pcie4-one-root", "--ranks", "1"}, "a single rank"},
       {{"--topo", "4gpu-pcie4-one-root", "--collective", "barrier"}, "barrier"},

@@ -161,6 +161,40 @@ TEST(Simulate, FilesAndStandardInputNameMachinesToo) {
   EXPECT_EQ(json::parse(result.output).at("ranks"), 4);
 }
 
+TEST(Simulate, SaysWhatItAssumesOfAPastedMatrix) {
+  const ProgramInput matrix = {.text = "\tGPU0\tGPU1\nGPU0\t X \tPHB\nGPU1\tPHB\t X \n"};
+  const std::vector<std::string> words = {"simulate", "--topo",  "-", "--algorithm",
+                                          "ring",     "--sizes", "1M"};
+  const auto text = ringside_program(words, matrix).output;
+  EXPECT_TRUE(contains(text, "# assumed, not told: PCIe 4.0 x16 (2 links)")) << text;
+  EXPECT_TRUE(contains(text, "--what-if pcie=genN")) << text;
+  EXPECT_TRUE(contains(text, "bound (if what is assumed is so)")) << text;
+  auto as_json = words;
+  as_json.insert(as_json.end(), {"--format", "json"});
+  EXPECT_EQ(json::parse(ringside_program(as_json, matrix).output).at("assumed").at(0),
+            "PCIe 4.0 x16 (2 links)");
+  EXPECT_EQ(simulated({"--topo", "dgx-a100", "--algorithm", "ring", "--sizes", "1M"})
+                .at("assumed")
+                .size(),
+            0U);
+}
+
+TEST(Simulate, SaysWhatAWhatIfChangesNothingOf) {
+  const std::vector<std::string> words = {"--topo",  "dgx-a100", "--algorithm", "ring",
+                                          "--sizes", "1M",       "--what-if",   "p2p=off"};
+  EXPECT_TRUE(contains(simulate(words).output, "what if p2p=off (changes nothing here)"));
+}
+
+TEST(Simulate, NotesWhereARingLeavesNvlinkAndWhosePlansAreStaged) {
+  const auto nvlink = simulated({"--topo", "dgx1v", "--algorithm", "ring", "--sizes", "1M"});
+  EXPECT_TRUE(contains(nvlink.at("notes").at(0), "leaves NVLink from GPU3 to GPU4"));
+  const auto staged = simulate({"--topo", "4gpu-pcie4-one-root", "--algorithm", "ring", "--sizes",
+                                "1M", "--what-if", "p2p=off"})
+                          .output;
+  EXPECT_TRUE(contains(staged, "# note: without peer access these plans copy")) << staged;
+  EXPECT_TRUE(contains(staged, "without what going through the host's memory costs")) << staged;
+}
+
 TEST(Simulate, PlanFilesAreProvenFirst) {
   const std::string plans = RINGSIDE_TEST_DATA "/plans/";
   const std::vector<std::string> words = {
@@ -175,10 +209,10 @@ TEST(Simulate, PlanFilesAreProvenFirst) {
 TEST(Simulate, HelpNamesEveryOptionAndEveryWhatIf) {
   const auto help = simulate({"--help"}).output;
   for (const char* part :
-       {"--topo",      "--live",     "--model",      "--set",   "--what-if",
-        "--algorithm", "--sizes",    "--collective", "--ranks", "--gpus",
-        "--root",      "--in-place", "--type",       "--links", "--critical-path",
-        "--timeline",  "--format",   "--plugin",     "p2p=off", "slot:GPU=xN"})
+       {"--topo",  "--live",       "--model",         "--set",      "--what-if", "--algorithm",
+        "--sizes", "--collective", "--ranks",         "--gpus",     "--root",    "--in-place",
+        "--type",  "--links",      "--critical-path", "--timeline", "--format",  "--plugin",
+        "p2p=off", "p2p=on",       "nvlink=genN",     "slot:GPU=xN"})
     EXPECT_TRUE(contains(help, part)) << part;
 }
 
@@ -208,6 +242,10 @@ TEST(Simulate, RefusesWhatItCannotDoInOneLine) {
       {{"--gpus", "0,4"}, "no GPU 4"},
       {{"--gpus", "0;1"}, "--gpus"},
       {{"--gpus", "0,1", "--ranks", "2"}, "--ranks"},
+      {{"--gpus", ""}, "--gpus"},
+      {{"--ranks", "1"}, "a single rank"},
+      {{"--sizes", "3"}, "no element of float32"},
+      {{"--sizes", "0,1M"}, "no element of float32"},
       {{"--sizes", "1X"}, "--sizes"},
       {{"--sizes", "4M..1M"}, "before"},
       {{"--sizes", ""}, "--sizes"},
@@ -217,6 +255,10 @@ TEST(Simulate, RefusesWhatItCannotDoInOneLine) {
        "/no/such"},
       {{"--what-if", "slot:GPU9=x4"}, "GPU9"},
       {{"--what-if", "magic"}, "magic"},
+      {{"--what-if", "slot:GPU1=x3"}, "1, 2, 4, 8, 16, 32"},
+      {{"--what-if", "p2p=on", "--what-if", "p2p=off"}, "contradict"},
+      {{"--set", "pcie.kernel=7"}, "from 0.001 to 1"},
+      {{"--save-model", "x.json"}, "--fit"},
       {{"--set", "overhead.opp=1"}, "overhead.op"},
       {{"--set", "overhead.op=fast"}, "overhead.op"},
       {{"--model", "toaster"}, "toaster"},

@@ -55,6 +55,13 @@ TEST(Topo, PrintsJsonWithTheFactsAndTheTopology) {
   EXPECT_EQ(facts["topology"]["ringside_topology"], 1);
 }
 
+TEST(Topo, ShowsWhomTheDriverKeepsApart) {
+  const auto page = output_of({corpus("075-2x2080ti-pix-p2p-ns")});
+  EXPECT_TRUE(contains(page, "Without peer access, as the driver says:\nnone reaches another (NS)"))
+      << page;
+  EXPECT_FALSE(contains(output_of({"4gpu-pcie4-one-root"}), "Without peer access"));
+}
+
 TEST(Topo, ReadsItsOwnJsonAndXml) {
   for (const char* format : {"json", "xml"}) {
     const auto written = output_of({"dgx1v", "--format", format});

@@ -27,16 +27,28 @@ ProgramResult train(std::vector<std::string> words) {
   return ringside_program(words);
 }
 
+ProgramResult compare(std::vector<std::string> words) {
+  words.insert(words.begin(), {"train", "--compare", "--model", "mlp", "--width", "8",
+                               "--synthetic", "300", "--batch", "64"});
+  return ringside_program(words);
+}
+
 void expect_part(const std::string& text, std::string_view part) {
   EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
 }
 
 /// The one line of a failure.
-std::string refusal_of(const std::vector<std::string>& words) {
-  const auto result = train(words);
+std::string failure_of(const ProgramResult& result) {
   EXPECT_EQ(result.exit_code, 2) << result.output;
   EXPECT_EQ(lines_of(result.error).size(), 1U) << result.error;
   return result.error;
+}
+
+/// Of one that is found before the first line.
+std::string refusal_of(const std::vector<std::string>& words) {
+  const auto result = train(words);
+  EXPECT_EQ(result.output, "");
+  return failure_of(result);
 }
 
 class TrainFile : public ::testing::Test {
@@ -92,8 +104,18 @@ TEST(Train, ScalesTheRateWithTheBatchUnlessToldNotTo) {
 TEST_F(TrainFile, HoldsAnAlgorithmOfOnesOwn) {
   write_file(path() + ".json", with(two_rank_plan, "\"in_place\": false", "\"in_place\": true"));
   const auto result = train({"--ranks", "2", "--algorithm", path() + ".json"});
+  write_file(path() + ".json", two_rank_plan);
+  expect_part(refusal_of({"--ranks", "2", "--algorithm", path() + ".json"}),
+              "`ringside plan ... --in-place` makes plans for that");
   std::filesystem::remove(path() + ".json");
   EXPECT_EQ(result.exit_code, 0) << result.error;
+}
+
+TEST(Train, TakesAnAlgorithmOfASharedObjectByName) {
+  const std::string star = RINGSIDE_PLUGIN_FOLDER "/plugin_star.so";
+  const auto result = train({"--ranks", "3", "--plugin", star, "--algorithm", "star:centre=1"});
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  expect_part(result.output, "distributed on 3 ranks; all_reduce by star:centre=1");
 }
 
 TEST_F(TrainFile, HoldsACheckpointFromWhichAnotherStrategyGoesOn) {
@@ -105,32 +127,96 @@ TEST_F(TrainFile, HoldsACheckpointFromWhichAnotherStrategyGoesOn) {
   expect_part(refusal_of({"--resume", path()}), "damaged or cut off");
 }
 
+TEST_F(TrainFile, IsNotResumedAsAnotherTrainingWithoutAWord) {
+  EXPECT_EQ(train({"--checkpoint", path(), "--steps", "3", "--momentum", "0.9"}).exit_code, 0);
+  EXPECT_EQ(train({"--resume", path(), "--momentum", "0.9"}).error, "");
+  const auto result = train({"--resume", path(), "--lr", "0.2"});
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  EXPECT_EQ(
+      result.error,
+      "ringside: warning: this is another training than the checkpoint's: learning rate 0.05, "
+      "not 0.025; momentum 0, not 0.9\n");
+}
+
+TEST_F(TrainFile, OfAnotherModelIsRefusedBeforeTheFirstLine) {
+  EXPECT_EQ(train({"--checkpoint", path(), "--steps", "3"}).exit_code, 0);
+  expect_part(refusal_of({"--resume", path(), "--seed", "4"}), "of seed 1, not 4");
+  expect_part(refusal_of({"--resume", path(), "--samples", "200"}), "300 samples, not 200");
+}
+
 TEST_F(TrainFile, OfTheLastCheckpointIsNamedWhenTrainingFails) {
   const auto words =
-      refusal_of({"--checkpoint", path(), "--checkpoint-steps", "1", "--lr", "1e30"});
+      failure_of(train({"--checkpoint", path(), "--checkpoint-steps", "1", "--lr", "1e30"}));
   expect_part(words, "learning rate");
   expect_part(words, "the last checkpoint is");
 }
 
 TEST(Train, ComparesStrategiesAndAlgorithms) {
-  const auto result = train({"--compare", "--rounds", "2", "--steps", "1", "--warmup-steps", "1",
-                             "--algorithm", "ring,two_shot", "--ranks", "2,3"});
+  const auto result = compare({"--rounds", "2", "--steps", "1", "--warmup-steps", "1",
+                               "--algorithm", "ring,two_shot", "--ranks", "2,3"});
   EXPECT_EQ(result.exit_code, 0) << result.error;
-  for (const std::string_view part : {"medians of 2 rounds", "single", "data_parallel  auto",
-                                      "from_scratch   two_shot", "distributed    ring"})
+  for (const std::string_view part :
+       {"medians of 2 rounds", "single", "data_parallel  auto", "from_scratch   two_shot",
+        "distributed    ring", "rank 0  memory"})
     expect_part(result.output, part);
-  const auto rows = json::parse(train({"--compare", "--rounds", "1", "--steps", "1",
-                                       "--warmup-steps", "1", "--format", "json"})
-                                    .output)["rows"];
+  const auto rows = json::parse(
+      compare({"--rounds", "1", "--steps", "1", "--warmup-steps", "1", "--format", "json"})
+          .output)["rows"];
   ASSERT_EQ(rows.size(), 4U);
   EXPECT_EQ(rows[0]["strategy"], "single");
   EXPECT_DOUBLE_EQ(rows[0]["speedup"], 1.0);
+  EXPECT_EQ(rows[1]["strategy"], "data_parallel");
+  EXPECT_GT(rows[1]["first_rank_memory"], 1);
+}
+
+TEST(Train, RefusesOptionsThatItWouldNotLookAt) {
+  const auto refused = [](const std::vector<std::string>& words, std::string_view why) {
+    expect_part(refusal_of(words), why);
+  };
+  refused({"--ranks", "1", "-a", "ring"}, "--algorithm has no meaning with --strategy single");
+  refused({"--ranks", "1", "--wire-type", "bfloat16"}, "--wire-type has no meaning");
+  refused({"--ranks", "1", "--slow-wire", "1M"}, "--slow-wire has no meaning");
+  refused({"--strategy", "single", "--ranks", "1", "--no-overlap"}, "--no-overlap has no meaning");
+  refused({"--strategy", "from_scratch", "--first-bucket", "1K"},
+          "--first-bucket has no meaning with --strategy from_scratch");
+  refused({"--strategy", "data_parallel", "--bucket", "1K"}, "--bucket has no meaning");
+  refused({"--rounds", "2"}, "--rounds has no meaning without --compare");
+  refused({"--warmup-steps", "2"}, "--warmup-steps has no meaning without --compare");
+  refused({"--backend", "nccl", "-a", "ring"}, "NCCL chooses by itself");
+}
+
+TEST(Train, RefusesWhatAComparisonWouldNotLookAt) {
+  const auto refusal = [](const std::vector<std::string>& words) {
+    const auto result = compare(words);
+    EXPECT_EQ(result.output, "");
+    return failure_of(result);
+  };
+  expect_part(refusal({"--epochs", "2"}), "--epochs has no meaning with --compare");
+  expect_part(refusal({"--no-evaluation"}), "--no-evaluation has no meaning with --compare");
+  expect_part(refusal({"--checkpoint", "x"}), "--checkpoint has no meaning with --compare");
+  expect_part(refusal({"--strategy", "data_parallel", "-a", "ring"}),
+              "--algorithm has no meaning with --compare --strategy data_parallel");
+  expect_part(refusal({"-a", "ring,nonsense", "--steps", "1"}), "nonsense");
+  expect_part(refusal({"--steps", "2", "--warmup-steps", "10"}), "an epoch has 5 steps");
+  expect_part(refusal({"--steps", "20"}), "an epoch has 5 steps");
+}
+
+TEST(Train, SaysWhichWeightDecay) {
+  expect_part(train({"--decay", "1e-3"}).output, "weight decay 0.001");
 }
 
 TEST(Train, RefusesWhatItCannotDoInOneLine) {
+  expect_part(refusal_of({"--slow-wire", "0"}), "--slow-wire: expected at least one byte");
+  expect_part(refusal_of({"--bucket", "0"}), "--bucket: expected at least one byte");
+  expect_part(refusal_of({"--first-bucket", "0"}), "--first-bucket: expected at least one byte");
+  expect_part(refusal_of({"--warmup", "1e300"}), "--warmup: expected a number of at least 0");
+  expect_part(refusal_of({"--momentum", "nan"}), "--momentum: expected a number");
+  expect_part(refusal_of({"--checkpoint", "/no/such/folder/it"}), "cannot write");
+  expect_part(refusal_of({"--checkpoint", "/"}), "is a directory");
+  expect_part(refusal_of({"--algorithm", "./no_such_plan.json"}), "no_such_plan.json");
   expect_part(refusal_of({"--algorithm", "rng"}), "rng");
   expect_part(refusal_of({"--strategy", "distribute"}), "did you mean \"distributed\"?");
-  expect_part(refusal_of({"--backend", "tpu"}), "expected host, cuda or nccl");
+  expect_part(refusal_of({"--backend", "tpu"}), "expected host, cuda, nccl or mpi");
   expect_part(refusal_of({"--devices", "0"}), "needs --backend");
   expect_part(refusal_of({"--strategy", "single", "--ranks", "2"}), "single is for one rank");
   expect_part(refusal_of({"--data", "."}), "exclude each other");

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/// Any text to one reader of topology inputs, or to those of one program (RINGSIDE_FUZZ_READER
-/// names them; "" for all): what it reads can be printed, built and written, and what is written is
-/// read back as the same.
+/// Any text to one reader of topology inputs, or to those of one program (reader_name.hpp): what it
+/// reads can be printed, built and written, and what is written is read back as the same.
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ringside/base/json_write.hpp"
+#include "ringside/tests/fuzz/reader_name.hpp"
 #include "ringside/tests/fuzz/require.hpp"
 #include "ringside/topology/build/build_topology.hpp"
 #include "ringside/topology/build/measured.hpp"
@@ -29,7 +29,7 @@ std::vector<Reading> read(std::string_view input) {
   const auto text = clean_text(input, limits);
   std::vector<Reading> all;
   for (const auto& reader : readers()) {
-    constexpr std::string_view wanted = RINGSIDE_FUZZ_READER;
+    const std::string_view wanted = reader_name;
     if (!wanted.empty() && wanted.find(reader.name) == std::string_view::npos) continue;
     for (auto& reading : reader.read(text)) all.push_back(std::move(reading));
   }

@@ -175,6 +175,23 @@ TEST(Build, OtherTextsAddWhatTheyKnow) {
   EXPECT_EQ(topology.peer_access[0].capability, "r");
 }
 
+/// A matrix has no addresses: a list of some GPUs says nothing against it.
+TEST(Build, APartOfAListOfGpusIsKeptWithoutAPlace) {
+  const std::string one =
+      "pci.bus_id, pcie.link.width.max, pcie.link.width.current\n00000000:02:00.0, 16, 4\n";
+  const auto built = build_from({pair_matrix, one});
+  EXPECT_FALSE(built.topology.node(built.topology.gpus()[0]).address);
+  EXPECT_TRUE(std::ranges::any_of(built.findings, [](const Finding& finding) {
+    return finding.text.find("lists 1 of 2 GPUs") != std::string::npos;
+  }));
+  const std::string both =
+      "pci.bus_id, pcie.link.width.max\n00000000:01:00.0, 16\n00000000:02:00.0, 16\n";
+  const auto placed = build_from({pair_matrix, one, both}).topology;
+  EXPECT_EQ(placed.link(placed.link_up(placed.gpus()[1]).value()).width, 4);
+  const std::string elsewhere = "pci.bus_id, pcie.link.width.max\n00000000:03:00.0, 16\n";
+  EXPECT_THROW((void)build_from({pair_matrix, both, elsewhere}), Error);
+}
+
 TEST(Build, TextsOfDifferentMachinesAreRefused) {
   const std::string other = "\tGPU0\tGPU1\nGPU0\t X \tPHB\nGPU1\tPHB\t X \n";
   EXPECT_THROW((void)build_from({pair_matrix, other}), Error);
@@ -182,6 +199,33 @@ TEST(Build, TextsOfDifferentMachinesAreRefused) {
       "\tGPU0\tGPU1\tGPU2\nGPU0\t X \tPHB\tPHB\nGPU1\tPHB\t X \tPHB\nGPU2\tPHB\tPHB\t X \n";
   EXPECT_THROW((void)build_from({pair_matrix, three}), Error);
   EXPECT_THROW((void)build_from({pair_matrix, "index, pcie.link.gen.max\n5, 4\n"}), Error);
+}
+
+constexpr const char* one_gpu_file =
+    "<system version=\"1\"><cpu numaid=\"0\" affinity=\"ff\" arch=\"x86_64\">"
+    "<pci busid=\"0000:41:00.0\" class=\"0x030200\" link_speed=\"16 GT/s\" link_width=\"16\">"
+    "<gpu dev=\"0\" sm=\"80\" rank=\"0\" gdr=\"0\"/></pci></cpu></system>";
+
+TEST(Build, AGpuThatOnlyTheMatrixHasMakesTheInputsOfDifferentMachines) {
+  try {
+    (void)build_from({one_gpu_file, "\tGPU7\tNIC0\nGPU7\t X \tNV18\nNIC0\tNV18\t X \n"});
+    FAIL() << "the file has GPU0 only";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "the inputs are of different machines: one has GPU7, another does not");
+  }
+}
+
+TEST(Build, ANvlinkOfANicIsLeftOutAndSaid) {
+  const auto built =
+      build_from({"\tGPU0\tGPU1\tNIC0\nGPU0\t X \tNV4\tNV4\nGPU1\tNV4\t X \tPHB\n"
+                  "NIC0\tNV4\tPHB\t X \n"});
+  int nvlinks = 0;
+  for (const auto& link : built.topology.links()) nvlinks += link.kind == LinkKind::nvlink ? 1 : 0;
+  EXPECT_EQ(nvlinks, 2);  // each way
+  EXPECT_TRUE(std::ranges::any_of(built.findings, [](const Finding& finding) {
+    return finding.text == "GPU0 to NIC0 is NV4, which joins GPUs only: left out";
+  }));
 }
 
 TEST(Build, AMatrixThatNoTreeHasIsRefusedWithThePairs) {
@@ -221,6 +265,32 @@ TEST(Build, KnownPairsImplyOthers) {
                                built.topology.find("GPU1").value(), Medium::pcie);
   EXPECT_TRUE(pair.decided());
   EXPECT_EQ(pair.value, LinkClass::pix);
+}
+
+/// As nvidia-smi topo -p2p prints it.
+std::string peers(const std::string& status) {
+  return " \tGPU0\tGPU1\t\n GPU0\tX\t" + status + "\t\n GPU1\t" + status +
+         "\tX\t\n\nLegend:\n\n  X    = Self\n  OK   = Status Ok\n  GNS  = GPU not supported\n";
+}
+
+TEST(Build, PeerMatricesThatContradictEachOtherAreRefused) {
+  const std::string matrix = "\tGPU0\tGPU1\nGPU0\t X \tPHB\nGPU1\tPHB\t X \n";
+  const auto build = [&](const std::vector<std::string>& texts) {
+    std::vector<Reading> all;
+    for (const auto& text : texts)
+      for (auto& reading : read_text(text, "pasted")) all.push_back(std::move(reading));
+    return build_topology(all).topology.peer_access;
+  };
+  EXPECT_EQ(build({matrix, peers("OK"), peers("OK")}).size(), 2U);
+  try {
+    (void)build({matrix, peers("OK"), peers("GNS")});
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::bad_input);
+    EXPECT_NE(std::string(error.what()).find("from GPU0 to GPU1 is OK in one and GNS in another"),
+              std::string::npos)
+        << error.what();
+  }
 }
 
 }  // namespace

@@ -119,5 +119,18 @@ TEST(LintTopology, SeesPeersKeptApart) {
   EXPECT_TRUE(says(lint_topology(build_topology(readings).topology), "GPU0 and GPU1 are PIX"));
 }
 
+TEST(LintTopology, NotesPeersKeptApartThoughFar) {
+  Topology topology = make_preset("4gpu-pcie4-one-root").value();
+  const auto gpus = topology.gpus();
+  topology.peer_access = {
+      {.from = gpus[0], .to = gpus[1], .capability = "r", .status = "GNS"},
+      {.from = gpus[1], .to = gpus[0], .capability = "r", .status = "GNS"},
+      {.from = gpus[0], .to = gpus[2], .capability = "n", .status = "NS"}};  // no NVLink: as it is
+  const auto findings = lint_topology(topology);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings.front().severity, Severity::note);
+  EXPECT_TRUE(says(findings, "1 pair of GPUs"));
+}
+
 }  // namespace
 }  // namespace ringside::tests

@@ -338,7 +338,7 @@ TEST(Live, AsksTheCudaRuntimeWhoReachesWhom) {
   EXPECT_EQ(topology.peer_access[0],
             (PeerAccess{.from = first, .to = second, .capability = "", .status = "OK"}));
   EXPECT_EQ(topology.peer_access[1],
-            (PeerAccess{.from = second, .to = first, .capability = "", .status = "NS"}));
+            (PeerAccess{.from = second, .to = first, .capability = "", .status = "refused"}));
 }
 #endif
 

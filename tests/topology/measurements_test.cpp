@@ -116,7 +116,7 @@ TEST(Measurements, CudasNumbersBecomeThoseOfTheTopology) {
   ASSERT_EQ(topology.peer_access.size(), 2U);
   EXPECT_EQ(topology.peer_access[0].from, topology.find("GPU1"));
   EXPECT_EQ(topology.peer_access[0].status, "OK");
-  EXPECT_EQ(topology.peer_access[1].status, "NS");
+  EXPECT_EQ(topology.peer_access[1].status, "refused");
 }
 
 TEST(Measurements, MoreGpusThanTheMachineHasAreOfAnother) {

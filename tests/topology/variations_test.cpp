@@ -46,6 +46,22 @@ std::string expand_tabs(std::string_view line) {
   return result;
 }
 
+/// What names the NICs is no part of the legend, nor is what follows it.
+std::string without_legend(const std::string& text) {
+  const auto at = text.find("Legend:");
+  if (at == std::string::npos || text.find("NIC Legend") != std::string::npos ||
+      text.find("NIC0:") != std::string::npos || text.find("GPU0", at) != std::string::npos)
+    return text;
+  bool in_legend = false;
+  std::string kept;
+  for (const auto line : split(text, '\n')) {
+    const bool belongs = trim(line).empty() || line.find(" = ") != std::string_view::npos;
+    in_legend = line.find("Legend:") != std::string_view::npos || (in_legend && belongs);
+    if (!in_legend) kept += std::string(line) + "\n";
+  }
+  return kept;
+}
+
 struct Variation {
   std::string name;
   std::function<std::string(const std::string&)> make;
@@ -102,15 +118,7 @@ const std::vector<Variation>& variations() {
        [](const std::string& text) {
          return each_line(text, [](auto line) { return std::string(line) + "   "; });
        }},
-      {"no legend",
-       [](const std::string& text) {
-         const auto at = text.find("Legend:");
-         // What names the NICs, or follows the legend, is no part of it.
-         const bool only_legend =
-             at != std::string::npos && text.find("NIC Legend") == std::string::npos &&
-             text.find("NIC0:") == std::string::npos && text.find("GPU0", at) == std::string::npos;
-         return only_legend ? text.substr(0, at) : text;
-       }},
+      {"no legend", without_legend},
   };
   return all;
 }
@@ -175,10 +183,12 @@ TEST(Variations, TwoPastesOfAMatrixAreTwoEqualMatrices) {
     if (once["kind"] != "topo-m" || once.contains("more_matrices")) continue;
     SCOPED_TRACE(file.filename().string());
     ++files;
+    auto matrix = once;
+    matrix.erase("host");  // stands beside the matrices, once
     auto twice = facts_json(read_text(text + "\n\n" + text, "text"));
     ASSERT_TRUE(twice.contains("more_matrices"));
     ASSERT_EQ(twice["more_matrices"].size(), 1U);
-    EXPECT_EQ(twice["more_matrices"][0], once);
+    EXPECT_EQ(twice["more_matrices"][0], matrix);
     twice.erase("more_matrices");
     EXPECT_EQ(twice, once);
   }

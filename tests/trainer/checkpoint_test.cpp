@@ -35,8 +35,14 @@ Checkpoint example(std::uint64_t epoch = 3, std::uint64_t seed = 11) {
 }
 
 TEST(Checkpoint, ComesBackAsItWas) {
-  const Checkpoint before = example();
+  Checkpoint before = example();
+  before.samples = 7;
+  before.data_digest = "0123";
+  before.recipe = {0.1, 0.05, 1.5, 0.9, 1e-4};
   const Checkpoint after = trainer::parse_checkpoint(to_file_contents(before), "it");
+  EXPECT_EQ(after.samples, 7U);
+  EXPECT_EQ(after.data_digest, "0123");
+  EXPECT_EQ(after.recipe, before.recipe);
   EXPECT_EQ(after.position, before.position);
   EXPECT_EQ(after.batch, 64U);
   EXPECT_EQ(after.model.seed, 11U);
@@ -83,8 +89,10 @@ TEST(Checkpoint, IsRefusedWhereverItIsCutOff) {
 std::string signed_file(const std::string& tensors, const std::string& data) {
   const std::string zeros(64, '0');
   std::string header =
-      R"({"__metadata__":{"format":"ringside checkpoint 1","model":"mlp","width":"5",)"
-      R"("precision":"float32","seed":"1","batch":"1","epoch":"0","step":"0","sha256":")" +
+      R"({"__metadata__":{"format":"ringside checkpoint 2","model":"mlp","width":"5",)"
+      R"("precision":"float32","seed":"1","batch":"1","epoch":"0","step":"0","samples":"1",)"
+      R"("data_sha256":"","learning_rate":"1","warmup_from":"0","warmup_epochs":"0","momentum":"0",)"
+      R"("decay":"0","sha256":")" +
       zeros + "\"}" + tensors + "}";
   std::string contents;
   for (std::size_t i = 0; i < 8; ++i) contents += static_cast<char>(header.size() >> 8 * i);
@@ -157,6 +165,18 @@ TEST_F(CheckpointFile, IsReplacedAndThePreviousKept) {
   save_checkpoint(path(), example(3));
   EXPECT_EQ(trainer::load_checkpoint(path()).position.epoch, 3U);
   EXPECT_EQ(trainer::load_checkpoint(previous()).position.epoch, 2U);
+}
+
+TEST_F(CheckpointFile, BehindALinkIsReplacedAndTheLinkStays) {
+  const std::string link = path() + ".link", kept = link + ".previous";
+  fs::create_symlink("it", link);
+  for (const std::uint64_t epoch : {1, 2, 3}) {  // the first makes what the link stands for
+    save_checkpoint(link, example(epoch));
+    EXPECT_TRUE(fs::is_symlink(link));
+    EXPECT_EQ(trainer::load_checkpoint(path()).position.epoch, epoch);
+  }
+  EXPECT_FALSE(fs::is_symlink(kept));
+  EXPECT_EQ(trainer::load_checkpoint(kept).position.epoch, 2U);
 }
 
 TEST_F(CheckpointFile, ThatIsDamagedIsRefusedAndThePreviousNamed) {

@@ -93,7 +93,7 @@ TEST_F(Files, DamagedOnesAreRefusedWithTheReason) {
   const auto read = [&](const std::string& contents, std::size_t dimensions = 3) {
     return refusal([&] { (void)trainer::read_idx(write("it", contents), dimensions); });
   };
-  EXPECT_NE(read("").find("no IDX file"), std::string::npos);
+  EXPECT_NE(read("").find("it is empty"), std::string::npos);
   EXPECT_NE(read("<html>").find("begins with 3c 68 74 6d"), std::string::npos);
   EXPECT_NE(read(labels("\1")).find("no IDX file"), std::string::npos) << "labels for images";
   EXPECT_NE(read(word(0x803) + word(1)).find("cut off in its header"), std::string::npos);
@@ -106,6 +106,9 @@ TEST_F(Files, DamagedOnesAreRefusedWithTheReason) {
   std::string spoilt = packed;
   spoilt[spoilt.size() - 6] ^= '\x55';  // its checksum
   EXPECT_NE(read(spoilt).find("damaged"), std::string::npos);
+  fs::create_directory(path("folder"));
+  EXPECT_NE(refusal([&] { (void)trainer::read_idx(path("folder"), 3); }).find("it is a folder"),
+            std::string::npos);
   EXPECT_NE(refusal([&] { (void)trainer::read_idx(path("absent"), 3); }).find("No such file"),
             std::string::npos);
 }

@@ -133,6 +133,25 @@ TEST(Lenet, RanksTogetherLearnWhatOneLearns) {
           << to_string(kind) << " on " << ranks;
 }
 
+TEST(Lenet, InFloat32HasTheGradientsOfOneRankAtTheFirstStep) {
+  // The first step's update, from weights that are the same for all.
+  const auto first_update = [](int ranks, StrategyKind kind) {
+    TrainingSettings settings = lenet_settings(kind, ElementType::float32);
+    settings.steps = 1;
+    settings.momentum = 0.5;
+    Checkpoint end = train_on(ranks, engine(), settings).end;
+    std::erase_if(end.tensors,
+                  [](const auto& tensor) { return !tensor.name.starts_with("velocity/"); });
+    return end;
+  };
+  const Checkpoint one = first_update(1, StrategyKind::single);
+  for (const StrategyKind kind :
+       {StrategyKind::data_parallel, StrategyKind::from_scratch, StrategyKind::distributed})
+    for (const int ranks : {2, 4})
+      EXPECT_LT(worst_difference<float>(first_update(ranks, kind), one), 1e-4)
+          << to_string(kind) << " on " << ranks;
+}
+
 TEST(Lenet, GivesTheSameBitsOverlappedOrNot) {
   TrainingSettings settings = lenet_settings(StrategyKind::distributed, ElementType::float32);
   const Checkpoint overlapped = train_on(3, engine(), settings).end;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ringside/tests/trainer/learning.hpp"
+#include "ringside/trainer/report.hpp"
 
 namespace ringside::tests {
 namespace {
@@ -113,7 +114,18 @@ TEST(Training, TellsDeviceZerosLoadOfDataParallel) {
     EXPECT_GT(ranks[0].peak_bytes, ranks[rank].peak_bytes);
     EXPECT_GT(ranks[0].times[Part::update], ranks[rank].times[Part::update]);
     EXPECT_EQ(ranks[rank].times[Part::update], 0);
+    EXPECT_GT(ranks[rank].processor_seconds, 0);
   }
+}
+
+TEST(FirstRankLoad, IsThatOfRankZeroBesideTheMeanOfTheOthers) {
+  trainer::EpochReport report;
+  for (const auto& [seconds, bytes] : {std::pair{6.0, 450}, {1.0, 100}, {3.0, 200}})
+    report.ranks.push_back({{}, seconds, static_cast<std::uint64_t>(bytes)});
+  EXPECT_DOUBLE_EQ(trainer::first_rank_load(report).work, 3);
+  EXPECT_DOUBLE_EQ(trainer::first_rank_load(report).memory, 3);
+  report.ranks.resize(1);
+  EXPECT_DOUBLE_EQ(trainer::first_rank_load(report).work, 1);
 }
 
 TEST(Training, WithoutAThreadForDataIsTheSame) {

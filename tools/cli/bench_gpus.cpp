@@ -104,12 +104,31 @@ void settle_processes(const Given& given, bench::BenchRequest& request) {
     if (given(name))
       throw Error(ErrorCode::bad_input, fmt::format("--{} has no meaning with --backend {}", name,
                                                     to_string(request.backend)));
+  if (given("ngpus"))
+    throw Error(ErrorCode::bad_input,
+                fmt::format("-g: there are no GPUs in --backend {}, whose ranks are processes",
+                            to_string(request.backend)));
+  if (request.backend == bench::BackendKind::openmpi)
+    for (const auto* name : {"algorithm", "compare"})
+      if (given(name))
+        throw Error(ErrorCode::bad_input,
+                    fmt::format("--{} has no meaning with --backend openmpi, which measures the "
+                                "MPI's own calls: add --backend mpi",
+                                name));
+  const auto refuse = [](const std::string& name, std::string_view measured) {
+    throw Error(ErrorCode::bad_input,
+                fmt::format("--compare {}: beside --backend mpi the MPI that runs it is measured "
+                            "(--compare {})",
+                            name, measured));
+  };
+  const bool any = request.compare_what_is_here;
   for (const auto& name : request.compare)
-    if (name != "openmpi" && name != "mpich")
-      throw Error(ErrorCode::bad_input,
-                  fmt::format("--compare {}: beside --backend mpi the MPI that runs it is measured "
-                              "(--compare openmpi or mpich)",
-                              name));
+    if (!any && name != "openmpi" && name != "mpich") refuse(name, "openmpi or mpich");
+  const bool open_mpi = mpi::transport().library().starts_with("Open MPI");
+  const std::string here = open_mpi ? "openmpi" : "mpich";
+  for (const auto& name : request.compare)
+    if (!any && name != here) refuse(name, here);
+  if (any) request.compare = {here};
   request.ranks = {mpi::transport().size()};
 }
 

@@ -31,10 +31,10 @@ std::vector<int> listed_gpus(const std::string& text, int gpus) {
 }
 
 std::vector<int> read_gpus(const CallArguments& arguments, int gpus) {
-  if (!arguments.gpus.empty() && !arguments.ranks.empty())
+  if (arguments.gpus && !arguments.ranks.empty())
     throw Error(ErrorCode::bad_input,
                 "--gpus names the GPU of every rank: it goes with no --ranks");
-  if (!arguments.gpus.empty()) return listed_gpus(arguments.gpus, gpus);
+  if (arguments.gpus) return listed_gpus(*arguments.gpus, gpus);
   if (arguments.ranks.empty()) return first_gpus(gpus);
   const auto ranks = static_cast<int>(whole_number("--ranks", arguments.ranks, 1, max_ranks));
   if (ranks > gpus)
@@ -94,7 +94,17 @@ ChosenCall chosen_call(const CallArguments& arguments, int gpus) {
   const auto type = parse_element_type(arguments.type);
   if (!type) reject("--type", "an element type such as float32 or half", arguments.type);
   chosen.type = *type;
+  if (chosen.request.ranks < 2)
+    throw Error(ErrorCode::bad_input,
+                "a single rank sends nothing: name more GPUs with --ranks or --gpus");
   return chosen;
+}
+
+void fail_as_empty(std::string_view option, std::uint64_t bytes, const ChosenCall& call) {
+  throw Error(
+      ErrorCode::bad_input,
+      fmt::format("{}: of {} there is no element of {} ({}) for every block", option,
+                  format_bytes(bytes), to_string(call.type), format_bytes(size_of(call.type))));
 }
 
 void check_spec(const std::string& text, const Request& request) {

@@ -48,6 +48,7 @@ ChosenRow choose_one(const ChosenMachine& chosen, const ChosenCall& call, Predic
                      const std::string& backend, std::uint64_t size) {
   const Request& request = call.request;
   const auto volume = bench::volume_of(request.collective, request.ranks, call.type, size, false);
+  if (volume.count == 0) fail_as_empty("--size", size, call);
   Question question;
   question.request = request;
   question.element_bytes = size_of(call.type);
@@ -73,8 +74,6 @@ void run(const Arguments& arguments) {
     reject("--backend", "cuda, host or mpi", arguments.backend);
   const ChosenMachine chosen = chosen_machine(arguments.machine);
   const ChosenCall call = chosen_call(arguments.call, chosen.machine.gpus());
-  if (call.request.ranks < 2)
-    throw Error(ErrorCode::bad_input, "a single rank has nothing to send that needs a choice");
   Predictor::Settings settings;
   settings.others = sizes.size() == 1 || arguments.format == "json";
   Predictor predictor(chosen.machine, call.gpus, settings);

@@ -8,6 +8,7 @@
 #include "ringside/base/json_write.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/collectives/executors/simulated/uncertainty.hpp"
+#include "ringside/collectives/selector/request_bounds.hpp"
 
 namespace ringside::cli {
 namespace {
@@ -58,7 +59,8 @@ std::string row_text(const ChoiceReport& report, const ChosenRow& row) {
     text += "                  latencies decide at this size: known within a factor of 2\n";
   text += fmt::format("  limit           {}\n", limit_text(choice));
   if (choice.bound_seconds > 0)
-    text += fmt::format("  no plan beats   {}: {}\n", time_text(choice.bound_seconds),
+    text += fmt::format("  no plan beats   {}{}: {}\n", time_text(choice.bound_seconds),
+                        bound_caveat(report.machine->machine, report.gpus, choice.bound),
                         choice.bound.told());
   text += fmt::format("  why             {}\n", choice.why);
   text += others_text(report, choice);
@@ -113,7 +115,10 @@ Json row_json(const ChosenRow& row) {
   if (row.bytes < least_certain_bytes) json["known_within_a_factor_of"] = uncertainty_of_times;
   if (choice.bound_seconds > 0)
     json["bound"] = {{"us", choice.bound_seconds * us}, {"reason", choice.bound.told()}};
-  if (row.nccl) json["nccl"] = {{"pick", row.nccl->pick}, {"difference", row.nccl->difference}};
+  if (row.nccl) {
+    json["nccl"] = {{"pick", row.nccl->pick}, {"difference", row.nccl->difference}};
+    if (row.nccl->seconds) json["nccl"]["simulated_us"] = *row.nccl->seconds * us;
+  }
   return json;
 }
 
@@ -133,6 +138,7 @@ std::string choice_json(const ChoiceReport& report) {
   return dump_json({{"kind", "simulated"},
                     {"machine", report.machine->name},
                     {"changes", report.machine->changes},
+                    {"assumed", assumed_words(*report.machine)},
                     {"collective", to_string(report.request.collective)},
                     {"ranks", report.request.ranks},
                     {"root", report.request.root},

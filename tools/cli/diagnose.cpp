@@ -4,15 +4,21 @@
 #include <fmt/format.h>
 
 #include <CLI/App.hpp>
+#include <algorithm>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "ringside/base/error.hpp"
+#include "ringside/base/file.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/tools/cli/commands.hpp"
 #include "ringside/tools/cli/diagnose_report.hpp"
 #include "ringside/topology/diagnose/live_evidence.hpp"
+#include "ringside/topology/gpu_places.hpp"
+#include "ringside/topology/model/transfers.hpp"
+#include "ringside/topology/writers/nccl_graph.hpp"
 
 namespace ringside::cli {
 namespace {
@@ -20,7 +26,7 @@ namespace {
 struct Arguments {
   std::vector<std::string> inputs;
   bool live = false, verbose = false, list_rules = false;
-  std::string size = "45M", model_size, step_time, format;
+  std::string size = "45M", model_size, step_time, nccl_graph, format;
 };
 
 /// "350M", "1.3B": a number of parameters; K, M, G or B, T are powers of 1000.
@@ -51,7 +57,14 @@ std::optional<TrainedModel> model_of(const Arguments& arguments) {
 }
 
 Evidence evidence_for(const Arguments& arguments) {
-  if (arguments.live) return live_evidence({}, arguments.inputs);
+  if (arguments.live) {
+    Evidence evidence = live_evidence({}, arguments.inputs);
+    if (evidence.gpus().value_or(0) == 0)
+      throw Error(ErrorCode::bad_input,
+                  "--live: no GPU is visible on this machine (does nvidia-smi list one?); for "
+                  "another machine name files with what its tools print");
+    return evidence;
+  }
   if (arguments.inputs.empty())
     throw Error(ErrorCode::bad_input,
                 "name files, - for standard input, a preset, or --live (see ringside diagnose "
@@ -67,16 +80,61 @@ void add_predictions(DiagnosisReport& report, const Topology* topology) {
     return;
   }
   const auto& found = report.diagnoses.found;
+  if (report.evidence->nvlink_untold()) {  // whatever is predicted is of another machine
+    report.prices.each.resize(found.size());
+    report.not_compared =
+        "the inputs list no NVLink, which these GPUs may have: nvidia-smi topo -m tells";
+    return;
+  }
   report.prices = price_mends(*topology, found, bytes);
+  add_measured(report.prices, report.evidence->readings, bytes);
+  drop_without_gain(report.diagnoses.found, report.prices);
+  rank_by_cost(report.diagnoses.found, report.prices);
   if (topology->gpus().size() < 2 || topology->links().empty()) return;
-  report.compared = compare_measured(machine_mended(*topology, found), report.evidence->measured,
-                                     report.evidence->readings);
+  const auto mended = machine_mended(*topology, found);
+  const auto& evidence = *report.evidence;
+  report.compared = compare_measured(mended, evidence.measured, evidence.readings);
+  report.not_compared =
+      report.compared.empty() ? why_not_compared(mended, evidence.measured, evidence.readings) : "";
   if (!report.model && !report.verbose) return;
   try {
     report.advice = advise(machine_as_found(*topology, found), bytes, report.model);
+    if (!report.model) return;
+    auto& now = report.advice->gradients;
+    now = at_measured_rates(std::move(now), *report.model, report.evidence->readings,
+                            static_cast<int>(topology->gpus().size()));
+    if (report.prices.any())
+      report.mended_gradients = gradient_costs(machine_mended(*topology, found), *report.model);
   } catch (const Error&) {
     if (report.model) throw;  // it was asked for
   }
+}
+
+/// GB/s of the ring's slowest hop, alone; what NCCL needs is the order of size.
+double slowest_hop(const MachineDescription& description, std::span<const int> numbers) {
+  const auto order = gpu_places(description.topology, numbers);
+  const Machine machine(description.topology, description.model, description.settings);
+  double slowest = 1e300;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const Transfer hop{.from = {.gpu = order[i], .host = false},
+                       .to = {.gpu = order[(i + 1) % order.size()], .host = false}};
+    slowest = std::min(slowest, transfer_rate(machine, std::span(&hop, 1)));
+  }
+  return slowest;
+}
+
+void write_nccl_graph(const DiagnosisReport& report, const std::string& file) {
+  const auto& found = report.diagnoses.found;
+  const auto asks = std::ranges::find_if(found, [](const Diagnosis& each) {
+    return !each.mend.ring_order.empty() && each.certainty != Certainty::possible;
+  });
+  const Topology* topology = report.evidence->topology();
+  if (asks == found.end() || topology == nullptr)
+    throw Error(ErrorCode::bad_input,
+                "--nccl-graph: no finding asks for another ring, so no file is written");
+  const auto& order = asks->mend.ring_order;
+  write_file(file, nccl_ring_graph(*topology, order,
+                                   slowest_hop(machine_as_found(*topology, found), order)));
 }
 
 void run(const Arguments& arguments, int& exit_code) {
@@ -91,7 +149,10 @@ void run(const Arguments& arguments, int& exit_code) {
   report.verbose = arguments.verbose;
   add_predictions(report, evidence.topology());
   const Verdict verdict = report.verdict();
-  if (verdict == Verdict::findings || verdict == Verdict::unexplained) exit_code = 1;
+  if (verdict == Verdict::findings || verdict == Verdict::unexplained ||
+      verdict == Verdict::too_fast)
+    exit_code = 1;
+  if (!arguments.nccl_graph.empty()) write_nccl_graph(report, arguments.nccl_graph);
   print(arguments.format == "json" ? diagnosis_json(report) : diagnosis_text(report));
 }
 
@@ -128,6 +189,10 @@ void add_diagnose_command(CLI::App& app, int& exit_code) {
       ->add_option("--step-time", arguments->step_time,
                    "What a step of its training computes, without\ncommunication (250ms)")
       ->type_name("TIME");
+  command
+      ->add_option("--nccl-graph", arguments->nccl_graph,
+                   "Where a finding asks for another ring: write it for\nNCCL_GRAPH_FILE")
+      ->type_name("FILE");
   command->add_flag("-v,--verbose", arguments->verbose,
                     "All of it: possible causes, sources, every copy, advice");
   command->add_flag("--list-rules", arguments->list_rules,

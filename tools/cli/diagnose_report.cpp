@@ -5,62 +5,73 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
+#include <iterator>
 
 #include "ringside/base/json_write.hpp"
 #include "ringside/base/text.hpp"
+#include "ringside/tools/cli/diagnose_verdict.hpp"
 #include "ringside/topology/describe.hpp"
 #include "ringside/topology/diagnose/rule.hpp"
 
 namespace ringside::cli {
 namespace {
 
-/// The twin is known to be within this of what is measured (docs/twin.md); what is farther below
-/// needs a cause.
-constexpr double as_predicted = 0.7;
-constexpr std::size_t line_width = 96;
 constexpr std::size_t most_wanted = 3;
+constexpr std::size_t most_notes = 4;  // of what could not be placed, or does not fit
+constexpr double clearly_faster = 0.95;
 
 std::string time_text(double seconds) { return format_duration(Seconds(seconds)); }
-
-/// Words on lines of at most `line_width`, each behind `indent`.
-std::string wrapped(std::string_view text, std::string_view label, std::size_t indent) {
-  std::string result, line = fmt::format("{:{}}", label, indent);
-  if (label.size() > indent) line += ' ';
-  bool empty = true;
-  for (const auto word : split_blanks(text)) {
-    if (!empty && line.size() + 1 + word.size() > line_width) {
-      result += line + "\n";
-      line.assign(indent, ' ');
-      empty = true;
-    }
-    if (!empty) line += ' ';
-    line += word;
-    empty = false;
-  }
-  return result + line + "\n";
-}
 
 std::string call_text(const DiagnosisReport& report) {
   return fmt::format("all-reduce of {} by NCCL's ring", format_bytes(report.bytes));
 }
 
+/// What is measured now counts more than what is predicted of it.
 std::string price_text(const DiagnosisReport& report, const MendPrice& price) {
-  return fmt::format("{}: {} as it is, {} when mended{}; predicted", call_text(report),
-                     time_text(price.as_is), time_text(price.mended),
-                     price.mended_by.empty() ? "" : fmt::format(" by {}", price.mended_by));
+  const auto by = price.mended_by.empty() ? "" : fmt::format(" by Ringside's {}", price.mended_by);
+  const auto call = fmt::format("{} on {} GPUs", call_text(report), price.gpus_as_is);
+  const auto mended =
+      fmt::format("{} when mended{}{}", time_text(price.mended),
+                  price.gpus == price.gpus_as_is ? "" : fmt::format(" on {} GPUs", price.gpus), by);
+  if (price.as_is_measured)
+    return fmt::format("{}: {} now (at the measured rate), {} (predicted)", call,
+                       time_text(*price.as_is_measured), mended);
+  return fmt::format("{}: {} as it is, {}; predicted", call, time_text(price.as_is), mended);
+}
+
+/// Of the kernel, not of a person.
+bool is_of_system(const std::string& source) {
+  return source.starts_with("/proc/") || source.starts_with("/sys/") || source.starts_with("/dev/");
+}
+
+/// Of a file's path the last part, unless two inputs share it.
+std::string short_name(const Evidence& evidence, const std::string& source) {
+  if (is_of_system(source)) return source;
+  const auto last = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
+  const auto same = std::ranges::count_if(evidence.sources, [&](const Evidence::Source& each) {
+    return last(each.name) == last(source);
+  });
+  return same > 1 ? source : last(source);
+}
+
+/// "topo.txt:3: GPU0 X PHB"; what a live machine states has no number.
+std::string line_text(const Evidence& evidence, const ShownLine& line) {
+  return line.number == 0
+             ? line.text
+             : fmt::format("{}:{}: {}", short_name(evidence, line.source), line.number, line.text);
 }
 
 // ---- text
 
 std::string source_line(const Evidence::Source& source, const Evidence& evidence) {
+  if (is_of_system(source.name)) return fmt::format("  {}\n", source.name);
   std::vector<std::string> readers;
   for (const auto& reading : evidence.readings)
     if (reading.source == source.name &&
         std::ranges::find(readers, reading.reader) == readers.end())
       readers.emplace_back(reading.reader);
   return fmt::format(
-      "  {}: {}; {} of {} lines not understood\n", source.name,
+      "  {}: {}; {} of {} lines not understood\n", short_name(evidence, source.name),
       readers.empty() ? "nothing that is understood" : fmt::format("{}", fmt::join(readers, ", ")),
       source.unknown, source.lines);
 }
@@ -73,6 +84,11 @@ std::string evidence_text(const DiagnosisReport& report) {
   if (const auto* topology = evidence.topology())
     text += fmt::format("  machine: {}{}\n", topology->name.empty() ? "" : topology->name + ": ",
                         summary(*topology));
+  if (evidence.built) {
+    const auto& notes = evidence.built->findings;
+    for (std::size_t i = 0; i < std::min(notes.size(), most_notes); ++i)
+      text += wrapped(notes[i].text, "  note:", 8);
+  }
   const auto models = evidence.gpu_models();
   if (!models.empty()) text += fmt::format("  GPUs: {}\n", fmt::join(models, ", "));
   return text;
@@ -84,12 +100,17 @@ std::string finding_text(const DiagnosisReport& report, std::size_t at, std::siz
                                  to_string(each.certainty), to_string(each.harm), each.id);
   text += wrapped(each.why, "   why", 12);
   for (std::size_t i = 0; i < each.shown.size(); ++i)
-    text += fmt::format("{:12}{}:{}: {}\n", i == 0 ? "   shown by" : "", each.shown[i].source,
-                        each.shown[i].number, each.shown[i].text);
+    text += fmt::format("{:12}{}\n", i == 0 ? "   shown by" : "",
+                        line_text(*report.evidence, each.shown[i]));
   if (const auto& price = report.prices.each[at])
     text += wrapped(price_text(report, *price), "   cost", 12);
   if (!each.confirm.empty()) text += wrapped(each.confirm, "   check", 12);
   text += wrapped(each.fix, "   fix", 12);
+  if (!each.mend.ring_order.empty() && each.certainty != Certainty::possible)
+    text += wrapped(
+        "with --nccl-graph ring.xml this command writes that ring, and NCCL_GRAPH_FILE=ring.xml "
+        "makes NCCL take it (its developers call that a means for tests)",
+        "   file", 12);
   if (report.verbose) text += wrapped(each.source, "   source", 12);
   return text;
 }
@@ -124,7 +145,8 @@ std::string compared_line(const Compared& each) {
 /// Of the copies the worst and the best; all of them, if asked.
 std::string compared_text(const DiagnosisReport& report) {
   if (report.compared.empty()) return "";
-  std::string text = "\nMeasured beside what this topology can do (predicted)\n";
+  std::string text =
+      "\nMeasured beside what this topology can do (collectives: bytes of the message by time)\n";
   auto sorted = report.compared;
   std::ranges::stable_sort(sorted, {}, &Compared::ratio);
   std::size_t copies = 0;
@@ -136,6 +158,23 @@ std::string compared_text(const DiagnosisReport& report) {
   if (copies > 3 && !report.verbose)
     text += fmt::format("  ({} copies that come nearer are not shown; -v)\n", copies - 3);
   return text;
+}
+
+std::string gradient_text(const GradientCost& cost, const TrainedModel& model) {
+  return fmt::format("an all-reduce takes {} ({}), {:.0f} % of a step with {} of computation{}",
+                     time_text(cost.seconds), cost.measured ? "at the measured rate" : "predicted",
+                     100 * cost.share, time_text(model.step_seconds),
+                     cost.accumulation == 1
+                         ? ""
+                         : fmt::format("; accumulate {} steps to come under {:.0f} %",
+                                       cost.accumulation, 100 * tolerable_share));
+}
+
+/// "350 million", "1.3 billion"
+std::string count_text(double count) {
+  constexpr double million = 1e6, billion = 1e9;
+  return count < billion ? fmt::format("{:.3g} million", count / million)
+                         : fmt::format("{:.4g} billion", count / billion);
 }
 
 std::string advice_text(const DiagnosisReport& report) {
@@ -150,58 +189,71 @@ std::string advice_text(const DiagnosisReport& report) {
     text += wrapped(
         fmt::format("NCCL would pick {}; {}", advice.nccl->pick, advice.nccl->difference), " -", 3);
   for (const auto& cost : advice.gradients) {
-    std::string line = fmt::format(
-        "{} parameters as {} gradients: an all-reduce takes {} (predicted), {:.0f} % of a step "
-        "with "
-        "{} of computation",
-        fmt::format("{:.3g} million", report.model->parameters / 1e6), cost.type,
-        time_text(cost.seconds), 100 * cost.share, time_text(report.model->step_seconds));
-    line += cost.accumulation == 1 ? ""
-                                   : fmt::format("; accumulate {} steps to come under {:.0f} %",
-                                                 cost.accumulation, 100 * tolerable_share);
-    text += wrapped(line, " -", 3);
+    text += wrapped(
+        fmt::format("{} parameters as {} gradients: {}", count_text(report.model->parameters),
+                    cost.type, gradient_text(cost, *report.model)),
+        " -", 3);
+    for (const auto& mended : report.mended_gradients)
+      if (mended.type == cost.type && mended.seconds < clearly_faster * cost.seconds)
+        text +=
+            wrapped(fmt::format("when mended: {}", gradient_text(mended, *report.model)), "", 3);
   }
   return text;
+}
+
+/// Of the first few rules the titles, with their ids.
+std::string titles_text(const std::vector<std::string>& ids) {
+  constexpr std::size_t most = 3;
+  std::vector<std::string> titles;
+  for (const auto& rule : rules())
+    if (titles.size() < most && std::ranges::find(ids, rule.id) != ids.end())
+      titles.push_back(fmt::format("{} ({})", rule.title, rule.id));
+  const auto more =
+      ids.size() > titles.size() ? fmt::format("; and {} more", ids.size() - titles.size()) : "";
+  return fmt::format("{}{}", fmt::join(titles, "; "), more);
+}
+
+/// What one command tells; the same one may serve for several inputs.
+struct WantedCommand {
+  std::string command;
+  std::vector<std::string_view> inputs;
+  std::vector<std::string> decides, opens;  ///< ids
+};
+
+void add_ids(std::vector<std::string>& to, const std::vector<std::string>& ids) {
+  for (const auto& id : ids)
+    if (std::ranges::find(to, id) == to.end()) to.push_back(id);
+}
+
+std::vector<WantedCommand> wanted_commands(const DiagnosisReport& report) {
+  const auto gpus = report.evidence->gpus();
+  std::vector<WantedCommand> commands;
+  for (const auto& each : report.diagnoses.wanted) {
+    auto found =
+        std::ranges::find(commands, command_for(each.input, gpus), &WantedCommand::command);
+    if (found == commands.end()) {
+      commands.push_back({command_for(each.input, gpus), {}, {}, {}});
+      found = std::prev(commands.end());
+    }
+    found->inputs.push_back(name_of(each.input));
+    add_ids(found->decides, each.decides);
+    add_ids(found->opens, each.opens);
+  }
+  return commands;
 }
 
 std::string wanted_text(const DiagnosisReport& report) {
   std::string text;
   std::size_t shown = 0;
-  for (const auto& each : report.diagnoses.wanted) {
-    if (shown == (report.verbose ? report.diagnoses.wanted.size() : most_wanted)) break;
-    ++shown;
-    const std::string what = each.decides.empty()
-                                 ? fmt::format("{}: without it {} cannot be judged",
-                                               name_of(each.input), fmt::join(each.opens, ", "))
-                                 : fmt::format("{}: it would decide {}", name_of(each.input),
-                                               fmt::join(each.decides, ", "));
-    text += wrapped(fmt::format("{} ({})", what, command_for(each.input)), " -", 3);
+  for (const auto& each : wanted_commands(report)) {
+    if (!report.verbose && ++shown > most_wanted) break;
+    text += wrapped(fmt::format("{} ({})", each.command, fmt::join(each.inputs, "; ")), " -", 3);
+    if (!each.decides.empty())
+      text += wrapped(fmt::format("would decide: {}", titles_text(each.decides)), "", 3);
+    if (each.decides.empty() || report.verbose)
+      text += wrapped(fmt::format("would tell of: {}", titles_text(each.opens)), "", 3);
   }
   return text.empty() ? "" : "\nWhat would help most\n" + text;
-}
-
-std::string verdict_text(const DiagnosisReport& report) {
-  const auto count = std::ranges::count_if(report.diagnoses.found, [](const Diagnosis& each) {
-    return each.certainty != Certainty::possible;
-  });
-  const auto worst = worst_of(report.compared);
-  switch (report.verdict()) {
-    case Verdict::findings:
-      return fmt::format("{} thing{} wrong or in the way.\n", count, count == 1 ? " is" : "s are");
-    case Verdict::healthy:
-      return fmt::format(
-          "Healthy: within {:.0f} % of what this topology can do (measured against predicted).\n",
-          std::max(0.0, std::ceil(100 * (1 - worst->ratio()))));
-    case Verdict::unexplained:
-      return wrapped(
-          fmt::format("Slower than it could be, and no rule says why: {} measured {:.2f} "
-                      "GB/s, predicted {:.2f} GB/s.",
-                      worst->what, worst->measured, worst->predicted),
-          "", 0);
-    case Verdict::unmeasured:
-      break;
-  }
-  return "Nothing wrong is visible. Nothing was measured, so whether it is fast is not known.\n";
 }
 
 // ---- JSON
@@ -215,7 +267,10 @@ Json line_json(const ShownLine& line) {
 
 Json price_json(const MendPrice& price) {
   Json json = {{"as_is_seconds_predicted", price.as_is},
-               {"mended_seconds_predicted", price.mended}};
+               {"mended_seconds_predicted", price.mended},
+               {"gpus_as_is", price.gpus_as_is},
+               {"gpus", price.gpus}};
+  if (price.as_is_measured) json["as_is_seconds_measured"] = *price.as_is_measured;
   if (!price.mended_by.empty()) json["mended_by"] = price.mended_by;
   return json;
 }
@@ -239,31 +294,27 @@ Json finding_json(const DiagnosisReport& report, std::size_t at) {
   return json;
 }
 
-Json advice_json(const TrainingAdvice& advice) {
+Json gradients_json(const std::vector<GradientCost>& costs) {
+  Json list = Json::array();
+  for (const auto& cost : costs)
+    list.push_back({{"type", cost.type},
+                    {"bytes", cost.bytes},
+                    {cost.measured ? "all_reduce_seconds_measured" : "all_reduce_seconds_predicted",
+                     cost.seconds},
+                    {"share_of_step", cost.share},
+                    {"accumulation_steps", cost.accumulation}});
+  return list;
+}
+
+Json advice_json(const DiagnosisReport& report) {
+  const TrainingAdvice& advice = *report.advice;
   Json json = {{"algorithm", advice.choice.spec}, {"seconds_predicted", advice.choice.seconds}};
   if (advice.nccl)
     json["nccl"] = {{"pick", advice.nccl->pick}, {"difference", advice.nccl->difference}};
-  for (const auto& cost : advice.gradients)
-    json["gradients"].push_back({{"type", cost.type},
-                                 {"bytes", cost.bytes},
-                                 {"all_reduce_seconds_predicted", cost.seconds},
-                                 {"share_of_step", cost.share},
-                                 {"accumulation_steps", cost.accumulation}});
+  json["gradients"] = gradients_json(advice.gradients);
+  if (!report.mended_gradients.empty())
+    json["gradients_when_mended"] = gradients_json(report.mended_gradients);
   return json;
-}
-
-std::string_view word_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::healthy:
-      return "healthy";
-    case Verdict::unmeasured:
-      return "nothing visible, nothing measured";
-    case Verdict::unexplained:
-      return "unexplained";
-    case Verdict::findings:
-      break;
-  }
-  return "findings";
 }
 
 Json inputs_json(const Evidence& evidence) {
@@ -293,13 +344,6 @@ Json rule_json(const Rule& rule) {
 
 }  // namespace
 
-Verdict DiagnosisReport::verdict() const {
-  if (has_findings(diagnoses)) return Verdict::findings;
-  const auto worst = worst_of(compared);
-  if (!worst) return Verdict::unmeasured;
-  return worst->ratio() >= as_predicted ? Verdict::healthy : Verdict::unexplained;
-}
-
 std::string diagnosis_text(const DiagnosisReport& report) {
   return verdict_text(report) + findings_text(report) + compared_text(report) +
          advice_text(report) + wanted_text(report) + "\n" + evidence_text(report);
@@ -317,11 +361,11 @@ std::string diagnosis_json(const DiagnosisReport& report) {
     json["compared"].push_back({{"what", each.what},
                                 {"gb_per_s_measured", each.measured},
                                 {"gb_per_s_predicted", each.predicted}});
-  if (report.advice) json["training"] = advice_json(*report.advice);
+  if (report.advice) json["training"] = advice_json(report);
   json["wanted"] = Json::array();
   for (const auto& each : report.diagnoses.wanted)
     json["wanted"].push_back({{"input", name_of(each.input)},
-                              {"command", command_for(each.input)},
+                              {"command", command_for(each.input, report.evidence->gpus())},
                               {"decides", each.decides},
                               {"opens", each.opens}});
   json["inputs"] = inputs_json(*report.evidence);

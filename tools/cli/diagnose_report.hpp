@@ -15,7 +15,9 @@
 namespace ringside::cli {
 
 enum class Verdict {
-  healthy,      ///< nothing is wrong, and what was measured is as predicted
+  healthy,      ///< nothing is wrong, and what was measured of all GPUs is as predicted
+  partly,       ///< the same of some GPUs, or all a little slower
+  too_fast,     ///< far more was measured than the machine of the inputs can carry
   unmeasured,   ///< nothing is wrong as far as the inputs tell
   unexplained,  ///< what was measured is far below what is predicted, and no rule says why
   findings,
@@ -26,7 +28,9 @@ struct DiagnosisReport {
   Diagnoses diagnoses;
   MendPrices prices;
   std::vector<Compared> compared;  ///< with the machine that it ought to be
+  std::string not_compared;        ///< why nothing is
   std::optional<TrainingAdvice> advice;
+  std::vector<GradientCost> mended_gradients;  ///< predicted; empty where nothing can be mended
   std::optional<TrainedModel> model;
   std::uint64_t bytes = 0;  ///< of the all-reduce that is priced
   bool verbose = false;

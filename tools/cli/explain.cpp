@@ -36,9 +36,7 @@ ExplainedCall explained_call(const ChosenCall& chosen, std::uint64_t message) {
       per_rank ? message * static_cast<std::uint64_t>(chosen.request.ranks) : message;
   const auto blocks = static_cast<std::uint64_t>(block_count(chosen.request));
   const std::uint64_t step = blocks * size_of(chosen.type);
-  if (bytes < step)
-    throw Error(ErrorCode::bad_input,
-                fmt::format("--size: {} bytes are less than an element of every block", message));
+  if (bytes < step) fail_as_empty("--size", message, chosen);
   return {chosen.request, bytes - bytes % step, size_of(chosen.type), chosen.gpus};
 }
 
@@ -74,6 +72,10 @@ CallExplanation explain_named(const ChosenMachine& chosen, const ExplainedCall& 
   CallExplanation facts = explain_call(chosen.machine, chosen.name, call, specs);
   if (!compare.empty()) return facts;
   const PredictedChoice choice = choose_for(chosen.machine, call, false);
+  if (choice.spec == facts.plans.front().spec) {
+    facts.chosen_because = "what auto takes here, too: " + choice.why;
+    return facts;
+  }
   facts.alternatives.push_back({choice.spec, choice.seconds, "what auto takes here"});
   return facts;
 }
@@ -81,8 +83,6 @@ CallExplanation explain_named(const ChosenMachine& chosen, const ExplainedCall& 
 void run(const Arguments& arguments) {
   const ChosenMachine chosen = chosen_machine(arguments.machine);
   const ChosenCall asked = chosen_call(arguments.call, chosen.machine.gpus());
-  if (asked.request.ranks < 2)
-    throw Error(ErrorCode::bad_input, "a single rank has nothing to send that could be explained");
   const ExplainedCall call = explained_call(asked, size_in_bytes("--size", arguments.size));
   for (const auto& spec : arguments.compare) check_spec(spec, asked.request);
   if (arguments.algorithm != "auto") check_spec(arguments.algorithm, asked.request);

@@ -65,8 +65,13 @@ ChosenModel model_of(const MachineArguments& arguments, const Topology& topology
 std::string name_of(const MachineArguments& arguments, const Topology& topology) {
   if (arguments.live) return topology.name.empty() ? "this machine" : topology.name;
   if (!topology.name.empty()) return topology.name;
-  const std::string& first = arguments.topology.front();
-  return first == "-" ? "standard input" : first;
+  std::vector<std::string> names;
+  for (const auto& input : arguments.topology) names.push_back(source_name(input));
+  return fmt::format("{}", fmt::join(names, " + "));
+}
+
+Machine made(MachineDescription description) {
+  return {std::move(description.topology), std::move(description.model), description.settings};
 }
 
 }  // namespace
@@ -112,9 +117,15 @@ ChosenMachine chosen_machine(const MachineArguments& arguments) {
   ChosenModel chosen = model_of(arguments, topology);
   MachineDescription description{std::move(topology), std::move(chosen.model), {}};
   std::vector<std::string> changes;
+  check_what_ifs(arguments.what_if);
   for (const auto& word : arguments.what_if) {
-    description = with_what_if(std::move(description), word);
-    changes.push_back("what if " + word);
+    MachineDescription changed = with_what_if(description, word);
+    const bool alike = changed.topology.gpus().size() == description.topology.gpus().size() &&
+                       act_alike(made(description), made(changed));
+    changes.push_back(fmt::format("what if {}{}", word, alike ? " (changes nothing here)" : ""));
+    if (changed.model.name != description.model.name)
+      chosen.why = link_model_for(changed.topology).why;
+    description = std::move(changed);
   }
   for (const auto& figure : arguments.figures) {
     description = with_figure(std::move(description), figure);
@@ -122,11 +133,12 @@ ChosenMachine chosen_machine(const MachineArguments& arguments) {
   }
   if (description.topology.gpus().empty())
     throw Error(ErrorCode::bad_input, fmt::format("{} has no GPUs", name));
+  auto assumptions = assumptions_of(description.topology, description.model);
   return {.name = std::move(name),
-          .machine = Machine(std::move(description.topology), std::move(description.model),
-                             description.settings),
+          .machine = made(std::move(description)),
           .model_why = std::move(chosen.why),
-          .changes = std::move(changes)};
+          .changes = std::move(changes),
+          .assumptions = std::move(assumptions)};
 }
 
 std::string machine_heading(const ChosenMachine& chosen) {
@@ -135,7 +147,15 @@ std::string machine_heading(const ChosenMachine& chosen) {
                                  chosen.model_why);
   if (!chosen.changes.empty())
     text += fmt::format("# changed: {}\n", fmt::join(chosen.changes, "; "));
+  if (const auto assumed = assumptions_text(chosen.assumptions); !assumed.empty())
+    text += fmt::format("# {}\n", assumed);
   return text;
+}
+
+std::vector<std::string> assumed_words(const ChosenMachine& chosen) {
+  std::vector<std::string> words;
+  for (const auto& each : chosen.assumptions) words.push_back(each.what);
+  return words;
 }
 
 }  // namespace ringside::cli

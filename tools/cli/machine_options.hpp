@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ringside/topology/model/assumptions.hpp"
 #include "ringside/topology/model/machine.hpp"
 
 namespace ringside::cli {
@@ -28,15 +29,18 @@ void add_machine_options(CLI::App& command, MachineArguments& arguments);
 struct ChosenMachine {
   std::string name;  ///< of the preset, or what the topology calls itself
   Machine machine;
-  std::string model_why;             ///< the signs by which the link model was chosen
-  std::vector<std::string> changes;  ///< what differs from the machine as it is, one line each
+  std::string model_why;                ///< the signs by which the link model was chosen
+  std::vector<std::string> changes;     ///< what differs from the machine as it is, one line each
+  std::vector<Assumption> assumptions;  ///< what its figures rest on
 };
 
 /// Reads and makes it. Throws Error(bad_input) for what is not understood or names no machine,
 /// Error(io) for what cannot be read.
 [[nodiscard]] ChosenMachine chosen_machine(const MachineArguments& arguments);
 
-/// The lines that head a text: machine, link model, changes.
+/// The lines that head a text: machine, link model, changes, assumptions.
 [[nodiscard]] std::string machine_heading(const ChosenMachine& chosen);
+/// The assumptions for programs, a string each.
+[[nodiscard]] std::vector<std::string> assumed_words(const ChosenMachine& chosen);
 
 }  // namespace ringside::cli

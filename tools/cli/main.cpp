@@ -10,6 +10,7 @@
 
 #include <CLI/CLI.hpp>  // whole: the library has no compiled part, and one file must hold it
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -18,8 +19,10 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <vector>
 
+#include "ringside/base/environment.hpp"
 #include "ringside/base/error.hpp"
 #include "ringside/base/options.hpp"
 #include "ringside/base/text.hpp"
@@ -48,7 +51,17 @@ std::string one_line(std::string_view message) {
   return line;
 }
 
+/// Under mpirun most failures are shared by all processes: the first tells, and then its launcher
+/// ends the others, which tell what has not ended the job by then.
+void let_the_first_tell() {
+  constexpr std::chrono::milliseconds patience(3000);
+  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK"})
+    if (const auto rank = parse_int(environment_text(variable)); rank && *rank > 0)
+      return std::this_thread::sleep_for(patience);
+}
+
 int fail(std::string_view message) {
+  let_the_first_tell();
   std::fflush(stdout);  // what was printed came first
   const std::string line = fmt::format("ringside: {}\n", one_line(message));
   std::fwrite(line.data(), 1, line.size(), stderr);

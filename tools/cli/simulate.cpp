@@ -19,6 +19,7 @@
 #include "ringside/collectives/algorithm.hpp"
 #include "ringside/collectives/executors/simulated/timeline.hpp"
 #include "ringside/collectives/executors/simulated/uncertainty.hpp"
+#include "ringside/collectives/selector/fabric_order.hpp"
 #include "ringside/collectives/selector/request_bounds.hpp"
 #include "ringside/tools/cli/call_options.hpp"
 #include "ringside/tools/cli/commands.hpp"
@@ -88,11 +89,12 @@ class Sweep {
         machine_(chosen.machine),
         sizes_(sizes_in_bytes("--sizes", arguments.sizes)) {
     report_.machine = &chosen;
-    const ChosenCall call = chosen_call(arguments.call, machine_.gpus());
-    report_.gpus = call.gpus;
-    report_.request = call.request;
-    report_.type = call.type;
+    call_ = chosen_call(arguments.call, machine_.gpus());
+    report_.gpus = call_.gpus;
+    report_.request = call_.request;
+    report_.type = call_.type;
     specs_ = read_specs(arguments, report_.request, report_.skipped);
+    report_.notes = notes();
     if (!arguments.timeline.empty() && specs_.size() * sizes_.size() != 1)
       throw Error(ErrorCode::bad_input, "--timeline: name one algorithm and one size");
     if (*std::min_element(sizes_.begin(), sizes_.end()) < least_certain_bytes) {
@@ -114,6 +116,19 @@ class Sweep {
   }
 
  private:
+  /// What is to be said of the plans before they are simulated.
+  [[nodiscard]] std::vector<std::string> notes() const {
+    std::vector<std::string> all;
+    for (const Spec& spec : specs_)
+      if (const auto remark = off_fabric_remark(machine_, report_.gpus, spec); !remark.empty())
+        all.push_back(fmt::format("{}: {}", to_string(spec), remark));
+    if (any_through_host(machine_, report_.gpus))
+      all.emplace_back(
+          "without peer access these plans copy through the host's memory op by op; NCCL's staged "
+          "rings go on inside a kernel and reach more (docs/twin.md)");
+    return all;
+  }
+
   [[nodiscard]] SimulatedCall call_of(const bench::Volume& volume) const {
     SimulatedCall call;
     call.block_elements.assign(static_cast<std::size_t>(block_count(report_.request)),
@@ -127,6 +142,7 @@ class Sweep {
     const Request& request = report_.request;
     const auto volume =
         bench::volume_of(request.collective, request.ranks, report_.type, size, false);
+    if (volume.count == 0) fail_as_empty("--sizes", size, call_);
     const SimulatedCall call = call_of(volume);
     SimulationWanted wanted;
     wanted.critical_path = true;
@@ -161,10 +177,10 @@ class Sweep {
     const Request& request = report_.request;
     const double bytes = static_cast<double>(volume.count) *
                          static_cast<double>(size_of(report_.type)) * block_count(request);
-    if (request.ranks < 2) return 0;
     if (!bound_) {
       bound_ = bounds_for(machine_, report_.gpus, request, 1);
       report_.bound_reason = bound_->bounds.front().told();
+      report_.bound_caveat = bound_caveat(machine_, report_.gpus, bound_->bounds.front());
     }
     return bound_->seconds * bytes;
   }
@@ -177,6 +193,7 @@ class Sweep {
 
   const Arguments& arguments_;
   const Machine& machine_;
+  ChosenCall call_;
   std::vector<std::uint64_t> sizes_;
   std::vector<Spec> specs_;
   std::optional<Machine> fast_, slow_;  // for ranges, where sizes are small

@@ -159,7 +159,8 @@ std::string report_text(const SimulationReport& report) {
   const Machine& machine = report.machine->machine;
   std::string text = title(report) + machine_heading(*report.machine);
   if (!report.bound_reason.empty())
-    text += fmt::format("# no plan can beat the bound: {}\n", report.bound_reason);
+    text += fmt::format("# no plan can beat the bound{}: {}\n", report.bound_caveat,
+                        report.bound_reason);
   for (auto first = report.rows.begin(); first != report.rows.end();) {
     const auto end = std::find_if(first, report.rows.end(),
                                   [&](const auto& row) { return row.asked != first->asked; });
@@ -178,6 +179,8 @@ std::string report_text(const SimulationReport& report) {
   }
   if (!report.skipped.empty()) text += "\n";
   for (const auto& line : report.skipped) text += fmt::format("# skipped: {}\n", line);
+  if (!report.notes.empty()) text += "\n";
+  for (const auto& line : report.notes) text += fmt::format("# note: {}\n", line);
   return text;
 }
 
@@ -246,6 +249,7 @@ std::string report_json(const SimulationReport& report) {
                {"machine", report.machine->name},
                {"link_model", machine.model().name},
                {"changes", report.machine->changes},
+               {"assumed", assumed_words(*report.machine)},
                {"collective", to_string(request.collective)},
                {"ranks", request.ranks},
                {"gpus", report.gpus},
@@ -256,6 +260,7 @@ std::string report_json(const SimulationReport& report) {
   json["rows"] = Json::array();
   for (const auto& row : report.rows) json["rows"].push_back(row_json(row, machine));
   json["skipped"] = report.skipped;
+  json["notes"] = report.notes;
   return dump_json(json);
 }
 

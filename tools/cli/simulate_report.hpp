@@ -35,10 +35,11 @@ struct SimulationReport {
   const ChosenMachine* machine = nullptr;
   Request request;
   ElementType type = ElementType::float32;
-  std::vector<int> gpus;     ///< of each rank
-  std::string bound_reason;  ///< of the tightest
+  std::vector<int> gpus;                   ///< of each rank
+  std::string bound_reason, bound_caveat;  ///< of the tightest
   std::vector<SimulatedRow> rows;
   std::vector<std::string> skipped;  ///< "NAME: why not"
+  std::vector<std::string> notes;    ///< what is to be said of plans or of all, one line each
 };
 
 /// For people: a table by size, the fastest first; links and critical paths of the rows that have

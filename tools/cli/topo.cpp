@@ -64,6 +64,8 @@ std::string machine_text(const Topology& topology) {
   std::string text = fmt::format("{}{}\n\n{}\n", topology.name.empty() ? "" : topology.name + ": ",
                                  summary(topology), tree_text(topology));
   text += matrix_text(topology, {.legend = false});
+  const auto apart = kept_apart_text(topology);
+  if (!apart.empty()) text += "\nWithout peer access, as the driver says:\n" + apart;
   const auto shared = shared_links_text(topology);
   if (!shared.empty())
     text += "\nLinks that several pairs of GPUs share, in one direction:\n" + shared;

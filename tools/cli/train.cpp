@@ -6,6 +6,7 @@
 #include <CLI/App.hpp>
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -23,6 +24,7 @@
 #include "ringside/bench/progress.hpp"
 #include "ringside/collectives/spec.hpp"
 #include "ringside/tools/cli/commands.hpp"
+#include "ringside/tools/cli/train_checks.hpp"
 #include "ringside/trainer/compare.hpp"
 #include "ringside/trainer/report.hpp"
 #include "ringside/trainer/training.hpp"
@@ -35,6 +37,7 @@ using trainer::StrategyKind;
 using trainer::TrainingSettings;
 
 constexpr int most_ranks = 256;  // threads of a World
+constexpr int most_epochs = 1'000'000;
 
 /// The words of the command line, before they are understood.
 struct Arguments {
@@ -55,11 +58,24 @@ std::size_t count_of(std::string_view option, const std::string& text, std::int6
   return static_cast<std::size_t>(whole_number(option, text, least, most));
 }
 
-double number_of(std::string_view option, const std::string& text, double least, bool or_equal) {
+constexpr double largest_number = 1e300;
+
+double number_of(std::string_view option, const std::string& text, double least, bool or_equal,
+                 double most = largest_number) {
   const auto number = parse_number(text);
-  if (!number || *number < least || (!or_equal && *number == least))
-    reject(option, fmt::format("a number {} {}", or_equal ? "of at least" : "above", least), text);
+  const bool fits = number && *number >= least && *number <= most;  // which no NaN is
+  if (!fits || (!or_equal && *number == least))
+    reject(option,
+           fmt::format("a number {} {}{}", or_equal ? "of at least" : "above", least,
+                       most < largest_number ? fmt::format(", at most {}", most) : ""),
+           text);
   return *number;
+}
+
+std::uint64_t bytes_of(std::string_view option, const std::string& text) {
+  const auto bytes = size_in_bytes(option, text);
+  if (bytes == 0) reject(option, "at least one byte", text);
+  return bytes;
 }
 
 template <class T>
@@ -125,7 +141,8 @@ void set_rates(const Arguments& a, TrainingSettings& settings) {
   const double scale = static_cast<double>(settings.batch) / textbook_batch;
   settings.rate = a.no_scaling ? base : base * scale;
   settings.warmup_from = settings.rate > base ? base : 0;
-  if (!a.warmup.empty()) settings.warmup_epochs = number_of("--warmup", a.warmup, 0, true);
+  if (!a.warmup.empty())
+    settings.warmup_epochs = number_of("--warmup", a.warmup, 0, true, most_epochs);
 }
 
 TrainingSettings settings_of(const Arguments& a) {
@@ -134,7 +151,7 @@ TrainingSettings settings_of(const Arguments& a) {
   settings.backend = backend_of(a);
   settings.batch = count_of("--batch", a.batch, 1);
   settings.pieces = count_of("--accumulate", a.accumulate, 1);
-  settings.epochs = static_cast<int>(count_of("--epochs", a.epochs, 0, 1'000'000));
+  settings.epochs = static_cast<int>(count_of("--epochs", a.epochs, 0, most_epochs));
   if (!a.steps.empty()) settings.steps = static_cast<std::int64_t>(count_of("--steps", a.steps, 1));
   set_rates(a, settings);
   if (!a.momentum.empty()) settings.momentum = number_of("--momentum", a.momentum, 0, true);
@@ -143,12 +160,12 @@ TrainingSettings settings_of(const Arguments& a) {
   if (a.wire_type != "gradients" && a.wire_type != "bfloat16")
     reject("--wire-type", "gradients or bfloat16", a.wire_type);
   strategy.narrow_wire = a.wire_type == "bfloat16";
-  if (!a.bucket.empty()) strategy.buckets.bytes = size_in_bytes("--bucket", a.bucket);
+  if (!a.bucket.empty()) strategy.buckets.bytes = bytes_of("--bucket", a.bucket);
   if (!a.first_bucket.empty())
-    strategy.buckets.first_bytes = size_in_bytes("--first-bucket", a.first_bucket);
+    strategy.buckets.first_bytes = bytes_of("--first-bucket", a.first_bucket);
   strategy.overlap = !a.no_overlap;
   if (!a.slow_wire.empty())
-    settings.wire = static_cast<double>(size_in_bytes("--slow-wire", a.slow_wire));
+    settings.wire = static_cast<double>(bytes_of("--slow-wire", a.slow_wire));
   settings.threads = static_cast<int>(count_of("--threads", a.threads, 1, 1024));
   settings.prefetch = count_of("--prefetch", a.prefetch, 0, 1000);
   settings.evaluate = !a.no_evaluation;
@@ -176,6 +193,14 @@ trainer::Dataset data_of(const Arguments& a, std::uint64_t seed) {
   }
   if (!a.samples.empty()) data.training.keep(count_of("--samples", a.samples, 1));
   return data;
+}
+
+/// A resumed run that is another training than its checkpoint's says so.
+void warn_of_changes(const TrainingSettings& settings, const trainer::Dataset& data) {
+  const auto changes = trainer::changes_since_checkpoint(settings, data);
+  if (!changes.empty())
+    fmt::print(stderr, "ringside: warning: this is another training than the checkpoint's: {}\n",
+               fmt::join(changes, "; "));
 }
 
 /// Shows how far training is, and prints each epoch when it is over.
@@ -208,15 +233,23 @@ class Narrator final : public trainer::Observer {
   std::size_t samples_ = 0;
 };
 
-int train(const Arguments& a) {
+int train(const Arguments& a, const Given& given) {
   TrainingSettings settings = settings_of(a);
   auto ranks = a.ranks.empty() ? std::vector{std::min(2, allowed_cpu_count())} : ranks_of(a.ranks);
   if (ranks.size() != 1)
     throw Error(ErrorCode::bad_input, "--ranks: one number (several with --compare)");
+  const bool on_processes = settings.backend.kind == trainer::BackendKind::mpi;
+  if (on_processes && !a.ranks.empty())
+    throw Error(ErrorCode::bad_input, "--ranks: with --backend mpi mpirun says how many");
+  const auto algorithms = algorithms_of(a.algorithm);
+  if (algorithms.size() != 1)
+    throw Error(ErrorCode::bad_input, "--algorithm: one spec (several with --compare)");
+  settings.strategy.algorithm = algorithms[0];
+  // Before a process waits for others: it may find nothing.
+  const auto engine = trainer::engine_for(settings.model.model);
+  const auto data = data_of(a, settings.model.seed);
   std::optional<World> processes;
-  if (settings.backend.kind == trainer::BackendKind::mpi) {
-    if (!a.ranks.empty())
-      throw Error(ErrorCode::bad_input, "--ranks: with --backend mpi mpirun says how many");
+  if (on_processes) {
     processes = World::mpi();
     ranks = {processes->size()};
   }
@@ -224,20 +257,18 @@ int train(const Arguments& a) {
       a.strategy.empty()
           ? (ranks[0] == 1 ? StrategyKind::single : StrategyKind::distributed)
           : word_of("--strategy", a.strategy, &trainer::parse_strategy, trainer::strategy_names());
-  const auto algorithms = algorithms_of(a.algorithm);
-  if (algorithms.size() != 1)
-    throw Error(ErrorCode::bad_input, "--algorithm: one spec (several with --compare)");
-  settings.strategy.algorithm = algorithms[0];
+  check_meaning(a.compare, given, settings.backend, {settings.strategy.kind});
+  check_algorithm(settings.strategy, ranks[0], settings.backend);
 
-  const auto engine = trainer::engine_for(settings.model.model);
-  const auto data = data_of(a, settings.model.seed);
   World world = processes ? std::move(*processes) : trainer::make_world(settings.backend, ranks[0]);
+  trainer::check(settings, data, world);
   const bool text = a.format == "text";
   if (world.first_rank_here() != 0) {  // the first process tells
     Narrator nothing(false);
     (void)trainer::train(world, *engine, data, settings, nothing);
     return 0;
   }
+  warn_of_changes(settings, data);
   if (text) {
     print(trainer::title(settings, data, ranks[0], engine->facts()) + trainer::table_head());
     flush();
@@ -253,16 +284,20 @@ int train(const Arguments& a) {
   return 0;
 }
 
+/// The strategies to compare with one rank.
+std::vector<StrategyKind> kinds_of(const Arguments& a) {
+  if (a.strategy.empty())
+    return {StrategyKind::data_parallel, StrategyKind::from_scratch, StrategyKind::distributed};
+  std::vector<StrategyKind> kinds;
+  for (const auto word : split(a.strategy, ','))
+    kinds.push_back(word_of("--strategy", std::string(word), &trainer::parse_strategy,
+                            trainer::strategy_names()));
+  return kinds;
+}
+
 /// One rank, then every strategy on so many ranks, by every algorithm.
-std::vector<Contender> contenders_of(const Arguments& a, const TrainingSettings& settings) {
-  std::vector<StrategyKind> kinds = {StrategyKind::data_parallel, StrategyKind::from_scratch,
-                                     StrategyKind::distributed};
-  if (!a.strategy.empty()) {
-    kinds.clear();
-    for (const auto word : split(a.strategy, ','))
-      kinds.push_back(word_of("--strategy", std::string(word), &trainer::parse_strategy,
-                              trainer::strategy_names()));
-  }
+std::vector<Contender> contenders_of(const Arguments& a, const TrainingSettings& settings,
+                                     const std::vector<StrategyKind>& kinds) {
   Contender one{1, settings.strategy};
   one.strategy.kind = StrategyKind::single;
   std::vector<Contender> contenders = {one};
@@ -274,6 +309,7 @@ std::vector<Contender> contenders_of(const Arguments& a, const TrainingSettings&
         contender.strategy.kind = kind;
         // It reduces, which few all-reduces are made for.
         contender.strategy.algorithm = kind == StrategyKind::data_parallel ? "" : algorithm;
+        check_algorithm(contender.strategy, ranks, settings.backend);
         contenders.push_back(contender);
         if (kind == StrategyKind::data_parallel) break;
       }
@@ -281,13 +317,13 @@ std::vector<Contender> contenders_of(const Arguments& a, const TrainingSettings&
   return contenders;
 }
 
-int compare(const Arguments& a) {
+int compare(const Arguments& a, const Given& given) {
   TrainingSettings settings = settings_of(a);
   if (settings.backend.kind == trainer::BackendKind::mpi)
     throw Error(ErrorCode::bad_input,
                 "--compare: the number of ranks changes, which --backend mpi cannot");
-  if (!settings.checkpoint.empty() || settings.resume)
-    throw Error(ErrorCode::bad_input, "--compare: no --checkpoint and no --resume");
+  const auto kinds = kinds_of(a);
+  check_meaning(a.compare, given, settings.backend, kinds);
   constexpr std::int64_t steps_by_default = 30;
   settings.untimed_steps =
       static_cast<std::int64_t>(count_of("--warmup-steps", a.warmup_steps, 1, 1'000'000));
@@ -295,7 +331,7 @@ int compare(const Arguments& a) {
   settings.epochs = 1;
   settings.evaluate = false;
   const auto rounds = static_cast<int>(count_of("--rounds", a.rounds, 1, 1000));
-  const auto contenders = contenders_of(a, settings);
+  const auto contenders = contenders_of(a, settings, kinds);
   const auto engine = trainer::engine_for(settings.model.model);
   const auto data = data_of(a, settings.model.seed);
   bench::Progress progress;
@@ -314,11 +350,11 @@ int compare(const Arguments& a) {
   return 0;
 }
 
-int run(const Arguments& a) {
+int run(const Arguments& a, const Given& given) {
   warn_of_unknown_variables();
   bench::clean_up_on_signals();
   (void)trainer::keep_freed_memory();
-  return a.compare ? compare(a) : train(a);
+  return a.compare ? compare(a, given) : train(a, given);
 }
 
 void add_options(CLI::App& command, Arguments& a) {
@@ -340,8 +376,9 @@ void add_options(CLI::App& command, Arguments& a) {
       fmt::format("{} (default: distributed, or single for one rank); a list with --compare",
                   fmt::join(trainer::strategy_names(), ", ")));
   add("-a,--algorithm", a.algorithm, "SPEC",
-      "What sums the gradients: a spec string or a plan file, one's own with --plugin (default: "
-      "auto); a list with --compare");
+      "What sums the gradients: a spec string or a plan file (made with --in-place), one's own "
+      "with "
+      "--plugin (default: auto); a list with --compare");
   add("--backend", a.backend, "NAME",
       "What gradients travel on: host, cuda (our plans on GPUs), nccl, or mpi (under mpirun, which "
       "says how many ranks; default: host); models are computed at the host either way");
@@ -403,7 +440,11 @@ void add_train_command(CLI::App& app, int& exit_code) {
       "is cut evenly over the ranks; the last step of an epoch takes what is left, so that every "
       "sample comes once. Batch norms see their own rank's samples. Exit code 2 if training fails: "
       "the last checkpoint stays.");
-  command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
+  command->callback([command, arguments, &exit_code] {
+    exit_code = run(*arguments, [&](std::string_view name) {
+      return command->count(fmt::format("--{}", name)) > 0;
+    });
+  });
 }
 
 }  // namespace ringside::cli

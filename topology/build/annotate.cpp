@@ -38,18 +38,46 @@ void set(Topology& topology, LinkId link, Member member, const std::optional<Val
   topology.link(Topology::reverse(link)).*member = value;
 }
 
-/// By index, by bus id, or by its place in a list that has all GPUs.
-NodeId gpu_of(const PcieStatus& status, std::size_t place, std::size_t listed,
-              const Topology& topology) {
+/// A list of some GPUs by their addresses says nothing against a machine whose addresses are not
+/// known.
+bool may_be_of(const Topology& topology, std::size_t listed) {
+  const auto gpus = topology.gpus();
+  return listed < gpus.size() &&
+         std::ranges::any_of(gpus, [&](NodeId gpu) { return !topology.node(gpu).address; });
+}
+
+/// By index, by bus id, or by its place in a list that has all GPUs. Nothing where the list is a
+/// part, and no address tells of which GPUs.
+std::optional<NodeId> gpu_of(const PcieStatus& status, std::size_t place, std::size_t listed,
+                             const Topology& topology) {
   const auto gpus = topology.gpus();
   if (status.index)
     if (const auto gpu = gpu_numbered(topology, *status.index)) return *gpu;
   if (const auto address = parse_pci_address(status.bus_id))
     if (const auto node = topology.find(*address)) return *node;
   if (!status.index && listed == gpus.size()) return gpus[place];
+  if (!status.index && may_be_of(topology, listed)) return std::nullopt;
   fail_as_different(fmt::format("there is no GPU {}", status.index ? std::to_string(*status.index)
                                                       : status.bus_id.empty() ? "?"
                                                                               : status.bus_id));
+}
+
+/// Matrices of other times, other drivers: which holds nobody can tell.
+void check_same(const PeerAccess& access, const Topology& topology) {
+  const auto is_of_same = [&](const PeerAccess& known) {
+    if (known.capability == access.capability) return true;
+    const auto& told = known.capability.empty() ? access.capability : known.capability;
+    return (known.capability.empty() || access.capability.empty()) && told != "n" && told != "a";
+  };
+  for (const auto& known : topology.peer_access)
+    if (known.from == access.from && known.to == access.to && known.status != access.status &&
+        is_of_same(known))
+      throw Error(
+          ErrorCode::bad_input,
+          fmt::format("the inputs contradict each other: peer access from {} to {} is {} in "
+                      "one and {} in another",
+                      topology.node(access.from).name, topology.node(access.to).name, known.status,
+                      access.status));
 }
 
 /// A NUMA node that is not told is a different one.
@@ -80,6 +108,7 @@ void add_peer_access(const PeerMatrix& matrix, Topology& topology) {
       if (i == j || !to || status.empty()) continue;
       const PeerAccess access{
           .from = *from, .to = *to, .capability = matrix.capability, .status = status};
+      check_same(access, topology);
       if (std::ranges::find(topology.peer_access, access) == topology.peer_access.end())
         topology.peer_access.push_back(access);
     }
@@ -111,11 +140,17 @@ void add_nvlink_status(const NvlinkStatus& status, Topology& topology,
   }
 }
 
-void add_pcie_status(const std::vector<PcieStatus>& gpus, Topology& topology) {
+void add_pcie_status(const std::vector<PcieStatus>& gpus, Topology& topology,
+                     std::vector<Finding>& findings) {
+  std::size_t unplaced = 0;
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     const auto& status = gpus[i];
-    const NodeId id = gpu_of(status, i, gpus.size(), topology);
-    Node& node = topology.node(id);
+    const auto id = gpu_of(status, i, gpus.size(), topology);
+    if (!id) {
+      ++unplaced;
+      continue;
+    }
+    Node& node = topology.node(*id);
     const auto address = parse_pci_address(status.bus_id);
     if (address && node.address && *address != *node.address)
       fail_as_different(fmt::format("{} is at {} in one and at {} in another", node.name,
@@ -124,7 +159,7 @@ void add_pcie_status(const std::vector<PcieStatus>& gpus, Topology& topology) {
     if (!status.model.empty()) node.model = status.model;
     if (const auto now = status.generation_of("Current"))
       node.details["pcie_generation_now"] = std::to_string(*now);
-    const auto up = topology.link_up(id);
+    const auto up = topology.link_up(*id);
     if (!up) continue;
     set(topology, *up, &Link::generation, status.generation_of("Max"));
     set(topology, *up, &Link::most_generation,
@@ -133,6 +168,12 @@ void add_pcie_status(const std::vector<PcieStatus>& gpus, Topology& topology) {
     set(topology, *up, &Link::width, status.width_of("Current"));
     set(topology, *up, &Link::most_width, status.width_of("Max"));
   }
+  if (unplaced > 0)
+    findings.push_back(
+        {Severity::note, 0,
+         fmt::format("nvidia-smi lists {} of {} GPUs, and no input tells which these are: what it "
+                     "says of their links is not placed",
+                     unplaced, topology.gpus().size())});
 }
 
 void add_lspci(const LspciLinks& links, Topology& topology) {
@@ -195,7 +236,7 @@ void add_rocm(const RocmTopology& rocm, Topology& topology) {
             {.from = *from,
              .to = *to,
              .capability = "",
-             .status = access == "ENABLED" || access == "True" ? "OK" : "NS"});
+             .status = access == "ENABLED" || access == "True" ? "OK" : peer_access_refused});
       for (const LinkId each : topology.links_from(*from))
         if (topology.link(each).kind == LinkKind::xgmi && topology.link(each).to == *to)
           topology.link(each).bandwidth = most_of_range(rocm.cell("bandwidth", i * n + j));

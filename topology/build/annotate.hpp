@@ -15,6 +15,9 @@
 
 namespace ringside {
 
+/// The status of peer access where CUDA's or AMD's tools say no more than that there is none.
+constexpr const char* peer_access_refused = "refused";
+
 // All throw Error(bad_input) when the facts are of devices that the topology does not have: then
 // the inputs are of different machines.
 
@@ -26,8 +29,10 @@ void add_nvlink_status(const NvlinkStatus& status, Topology& topology,
 
 /// Bus ids, models, and what the link can do and has. An idle GPU slows its link down, so the
 /// generation now is a detail ("pcie_generation_now"), and the link's is the highest that GPU and
-/// slot can do together; the width does not change with load.
-void add_pcie_status(const std::vector<PcieStatus>& gpus, Topology& topology);
+/// slot can do together; the width does not change with load. A list of some GPUs stays unplaced,
+/// with a note, where the topology knows no addresses.
+void add_pcie_status(const std::vector<PcieStatus>& gpus, Topology& topology,
+                     std::vector<Finding>& findings);
 
 /// The same from lspci, for devices whose address the topology knows; "acs_redirect" as a detail.
 void add_lspci(const LspciLinks& links, Topology& topology);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "ringside/base/error.hpp"
 #include "ringside/topology/build/annotate.hpp"
@@ -33,6 +34,11 @@ void add_matrix(const LinkMatrix& matrix, Topology& topology, std::vector<Findin
     throw Error(ErrorCode::bad_input,
                 fmt::format("the inputs are of different machines: one has {} GPUs, another {}",
                             gpus, matrix.gpus));
+  for (std::size_t i = 0; i < matrix.gpus; ++i)
+    if (!topology.find(matrix.names[i]))
+      throw Error(ErrorCode::bad_input,
+                  fmt::format("the inputs are of different machines: one has {}, another does not",
+                              matrix.names[i]));
   const auto is_fabric = [](const Link& link) {
     return link.kind == LinkKind::nvlink || link.kind == LinkKind::xgmi;
   };
@@ -41,7 +47,7 @@ void add_matrix(const LinkMatrix& matrix, Topology& topology, std::vector<Findin
     for (std::size_t j = i + 1; j < matrix.gpus; ++j) {
       const auto first = topology.find(matrix.names[i]), second = topology.find(matrix.names[j]);
       const auto& cell = matrix.cell(i, j);
-      if (!first || !second || !cell) continue;
+      if (!cell) continue;
       const auto pair = link_class(topology, *first, *second);
       if (cell->value >= pair.at_least && cell->value <= pair.at_most) continue;
       findings.push_back(
@@ -105,15 +111,24 @@ std::vector<const LinkMatrix*> all_matrices(std::span<const Reading> readings,
   return matrices;
 }
 
+/// The longest first: whole ones tell the addresses by which parts are placed.
+std::vector<const std::vector<PcieStatus>*> pcie_lists(std::span<const Reading> readings) {
+  std::vector<const std::vector<PcieStatus>*> lists;
+  for (const auto* query : all_of<SmiQuery>(readings)) lists.push_back(&query->gpus);
+  for (const auto* csv : all_of<SmiCsv>(readings)) lists.push_back(&csv->gpus);
+  std::ranges::stable_sort(lists, std::greater{}, [](const auto* gpus) { return gpus->size(); });
+  return lists;
+}
+
 void annotate(std::span<const Reading> readings, BuiltTopology& built) {
   for (const auto* peers : all_of<PeerMatrix>(readings)) add_peer_access(*peers, built.topology);
-  for (const auto* query : all_of<SmiQuery>(readings)) add_pcie_status(query->gpus, built.topology);
-  for (const auto* csv : all_of<SmiCsv>(readings)) add_pcie_status(csv->gpus, built.topology);
+  for (const auto* gpus : pcie_lists(readings))
+    add_pcie_status(*gpus, built.topology, built.findings);
   for (const auto* rocm : all_of<RocmTopology>(readings)) add_rocm(*rocm, built.topology);
   for (const auto* links : all_of<LspciLinks>(readings)) add_lspci(*links, built.topology);
   for (const auto* status : all_of<NvlinkStatus>(readings))
     add_nvlink_status(*status, built.topology, built.findings);
-  add_measured_devices(readings, built.topology);
+  add_measured_devices(readings, built.topology, built.findings);
 }
 
 }  // namespace

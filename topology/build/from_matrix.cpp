@@ -222,7 +222,7 @@ class TreeBuilder {
 /// The NVLinks of one GPU to each other.
 std::map<std::size_t, int> nvlinks_of(const LinkMatrix& matrix, std::size_t gpu) {
   std::map<std::size_t, int> links;
-  for (std::size_t j = 0; j < matrix.names.size(); ++j)
+  for (std::size_t j = 0; j < matrix.gpus; ++j)
     if (const auto& cell = matrix.cell(gpu, j); cell && cell->value == LinkClass::nvlink)
       links[j] = cell->count;
   return links;
@@ -246,7 +246,7 @@ std::set<std::size_t> joined_with(const LinkMatrix& matrix, std::size_t gpu) {
 /// say: some of a GPU's links may be down.
 std::map<std::size_t, int> switched_gpus(const LinkMatrix& matrix) {
   std::map<std::size_t, int> switched;
-  for (std::size_t i = 0; i < matrix.names.size(); ++i) {
+  for (std::size_t i = 0; i < matrix.gpus; ++i) {
     int sum = 0;
     for (const auto& [peer, count] : nvlinks_of(matrix, i)) sum += count;
     if (sum <= most_nvlinks || switched.contains(i)) continue;
@@ -272,9 +272,20 @@ std::map<std::size_t, int> switched_gpus(const LinkMatrix& matrix) {
   return switched;
 }
 
-void add_xgmi(const LinkMatrix& matrix, Topology& topology) {
+/// A cell of a NIC that names an NVLink is a damaged one.
+void warn_of_fabric_beyond_gpus(const LinkMatrix& matrix, std::vector<Finding>& findings) {
   for (std::size_t i = 0; i < matrix.names.size(); ++i)
-    for (std::size_t j = i + 1; j < matrix.names.size(); ++j) {
+    for (std::size_t j = std::max(i + 1, matrix.gpus); j < matrix.names.size(); ++j)
+      if (const auto& cell = matrix.cell(i, j);
+          cell && (cell->value == LinkClass::nvlink || cell->value == LinkClass::xgmi))
+        findings.push_back({Severity::warning, 0,
+                            fmt::format("{} to {} is {}, which joins GPUs only: left out",
+                                        matrix.names[i], matrix.names[j], to_string(*cell))});
+}
+
+void add_xgmi(const LinkMatrix& matrix, Topology& topology) {
+  for (std::size_t i = 0; i < matrix.gpus; ++i)
+    for (std::size_t j = i + 1; j < matrix.gpus; ++j) {
       const auto& cell = matrix.cell(i, j);
       if (!cell || cell->value != LinkClass::xgmi) continue;
       Link link;
@@ -322,6 +333,7 @@ MergedMatrix merge_matrices(const std::vector<const LinkMatrix*>& matrices) {
 }
 
 void add_nvlinks(const LinkMatrix& matrix, Topology& topology, std::vector<Finding>& findings) {
+  warn_of_fabric_beyond_gpus(matrix, findings);
   const auto switched = switched_gpus(matrix);
   const auto connect = [&](NodeId from, NodeId to, int count, Origin origin) {
     Link link;
@@ -352,7 +364,7 @@ void add_nvlinks(const LinkMatrix& matrix, Topology& topology, std::vector<Findi
                           fmt::format("{} has {} NVLinks where others have {}: some may be down",
                                       matrix.names[fewest->first], fewest->second, most->second)});
   }
-  for (std::size_t i = 0; i < matrix.names.size(); ++i)
+  for (std::size_t i = 0; i < matrix.gpus; ++i)
     for (const auto& [j, count] : nvlinks_of(matrix, i))
       if (j > i && !switched.contains(i))
         connect(*topology.find(matrix.names[i]), *topology.find(matrix.names[j]), count,

@@ -234,7 +234,7 @@ std::optional<Measured> measured_in(const Reading& reading) {
   return std::nullopt;
 }
 
-/// "OK" and "NS" are the words of `nvidia-smi topo -p2p`.
+/// "OK" is the word of `nvidia-smi topo -p2p`; who refuses CUDA does not tell.
 void add_access(int device, int peer, bool can_access, const Numbering& numbering,
                 Topology& topology) {
   const auto from = numbering.of(device), to = numbering.of(peer);
@@ -242,8 +242,10 @@ void add_access(int device, int peer, bool can_access, const Numbering& numberin
   const auto first = topology.find(fmt::format("GPU{}", *from)),
              second = topology.find(fmt::format("GPU{}", *to));
   if (!first || !second) return;
-  PeerAccess access{
-      .from = *first, .to = *second, .capability = "", .status = can_access ? "OK" : "NS"};
+  PeerAccess access{.from = *first,
+                    .to = *second,
+                    .capability = "",
+                    .status = can_access ? "OK" : peer_access_refused};
   if (std::ranges::find(topology.peer_access, access) == topology.peer_access.end())
     topology.peer_access.push_back(std::move(access));
 }
@@ -276,7 +278,8 @@ Measurements measurements_of(std::span<const Reading> readings, const Topology* 
   return all;
 }
 
-void add_measured_devices(std::span<const Reading> readings, Topology& topology) {
+void add_measured_devices(std::span<const Reading> readings, Topology& topology,
+                          std::vector<Finding>& findings) {
   for (const auto& reading : readings) {
     const auto found = measured_in(reading);
     if (!found || found->devices.empty()) continue;
@@ -294,7 +297,7 @@ void add_measured_devices(std::span<const Reading> readings, Topology& topology)
         link.index = numbering.of(each.device.number);
         if (link.index) links.push_back(std::move(link));
       }
-      add_pcie_status(links, topology);
+      add_pcie_status(links, topology, findings);
     }
   }
 }

@@ -22,6 +22,7 @@ namespace ringside {
 
 /// Models, addresses, and whether the driver lets GPUs reach each other, as such programs list
 /// them.
-void add_measured_devices(std::span<const Reading> readings, Topology& topology);
+void add_measured_devices(std::span<const Reading> readings, Topology& topology,
+                          std::vector<Finding>& findings);
 
 }  // namespace ringside

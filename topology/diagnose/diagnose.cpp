@@ -39,8 +39,10 @@ std::vector<WantedInput> wanted_inputs(const Evidence& evidence, std::span<const
         each.opens.emplace_back(rule.id);
     if (!each.decides.empty() || !each.opens.empty()) wanted.push_back(std::move(each));
   }
-  std::ranges::stable_sort(wanted, std::greater{}, [](const WantedInput& each) {
-    return std::tuple(each.decides.size(), each.opens.size());
+  const bool untold = evidence.nvlink_untold();
+  std::ranges::stable_sort(wanted, std::greater{}, [&](const WantedInput& each) {
+    return std::tuple(untold && each.input == Input::topology_matrix, each.decides.size(),
+                      each.opens.size());
   });
   return wanted;
 }

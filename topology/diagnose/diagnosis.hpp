@@ -46,6 +46,8 @@ struct Mend {
   std::vector<std::string> mended = {};
   /// The orders of GPUs in which rings go and in which they ought to; empty: that of their numbers.
   std::vector<int> ring_as_is = {}, ring_order = {};
+  /// The GPUs that the call is on, by their numbers; empty: all.
+  std::vector<int> gpus = {};
   /// The cure is another algorithm: the best that the twin finds.
   bool other_algorithm = false;
 
@@ -58,7 +60,7 @@ struct Mend {
 /// A cause that a rule found. The rule that found it adds id, title and source (rules.hpp).
 struct Diagnosis {
   std::string id;     ///< "D01", of the catalogue in docs/diagnose.md
-  std::string title;  ///< "ACS sends peer traffic up to the processor"
+  std::string title;  ///< "ACS sends traffic between GPUs up to the processor"
   Certainty certainty = Certainty::possible;
   Harm harm = Harm::slow;
   /// One or two sentences, of this machine: which devices, which figures. Every number that is not

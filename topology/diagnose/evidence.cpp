@@ -9,7 +9,9 @@
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/text.hpp"
+#include "ringside/topology/diagnose/one_machine.hpp"
 #include "ringside/topology/load.hpp"
+#include "ringside/topology/model/assumptions.hpp"
 #include "ringside/topology/readers/text.hpp"
 
 namespace ringside {
@@ -42,9 +44,16 @@ bool tells(const Reading& reading, int line) {
   return reading.first_line <= line && line <= reading.last_line;
 }
 
+/// A comment, a command behind its prompt, or a rule that is drawn: nobody expects more of it.
+bool tells_nothing(std::string_view line) {
+  line = trim(line);
+  return line.starts_with('#') || line.starts_with("$ ") ||
+         line.find_first_not_of("-=+|_ ") == std::string_view::npos;
+}
+
 void count_lines(Evidence::Source& source, std::span<const Reading> readings) {
   for (const auto& line : source.text.lines) {
-    if (trim(line.text).empty()) continue;
+    if (tells_nothing(line.text)) continue;
     ++source.lines;
     const bool known = std::ranges::any_of(
         readings, [&](const Reading& reading) { return tells(reading, line.number); });
@@ -94,6 +103,19 @@ std::optional<StatedValue> logged_variable(const Evidence& evidence, std::string
   return std::nullopt;
 }
 
+/// A job on some of the GPUs, or a log of another machine: nobody can tell.
+void note_smaller_logs(Evidence& evidence) {
+  if (evidence.topology() == nullptr) return;
+  const auto gpus = static_cast<int>(evidence.topology()->gpus().size());
+  for (const auto& log : evidence.all<NcclLog>())
+    if (const int ranks = log->ranks.value_or(gpus); ranks < gpus && log->hosts.size() == 1)
+      evidence.built->findings.push_back(
+          {Severity::note, 0,
+           fmt::format("NCCL's log in {} has {} ranks, the machine {} GPUs: the log may be of "
+                       "another one",
+                       log.reading->source, ranks, gpus)});
+}
+
 }  // namespace
 
 std::optional<int> Evidence::gpus() const {
@@ -110,6 +132,29 @@ std::optional<int> Evidence::gpus() const {
   for (const auto& pair : measured.pairs)
     note(static_cast<std::size_t>(std::max(pair.from, pair.to) + 1));
   return most;
+}
+
+bool Evidence::nvlink_untold() const {
+  const auto* machine = topology();
+  if (machine == nullptr || machine->gpus().size() < 2) return false;
+  const bool has_fabric = std::ranges::any_of(machine->links(), [](const Link& link) {
+    return link.kind == LinkKind::nvlink || link.kind == LinkKind::xgmi;
+  });
+  if (has_fabric || !all<NvlinkStatus>().empty()) return false;
+  const auto has_line = [&](std::string_view part) {
+    return std::ranges::any_of(sources, [&](const Source& source) {
+      return std::ranges::any_of(source.text.lines, [&](const TextLine& line) {
+        return line.text.find(part) != std::string_view::npos;
+      });
+    });
+  };
+  if (has_line("topo -mp")) return true;
+  if (has_line("topo -m") || has_line("NV#")) return false;  // a legend that has NVLink's class
+  const auto models = gpu_models();
+  const bool modules = std::ranges::any_of(models, [](const std::string& model) {
+    return to_lower(model).find("sxm") != std::string::npos;
+  });
+  return modules || (models.empty() && !all<NcclXml>().empty() && lists_only_buses(*machine));
 }
 
 bool Evidence::has(Input input) const {
@@ -143,7 +188,7 @@ bool Evidence::has(Input input) const {
   };
   switch (input) {
     case Input::topology_matrix:
-      return built && !built->topology.links().empty();
+      return built && !built->topology.links().empty() && !nvlink_untold();
     case Input::peer_matrix:
       return built && !built->topology.peer_access.empty();
     case Input::pcie_links:
@@ -173,7 +218,8 @@ bool Evidence::has(Input input) const {
       return std::ranges::any_of(all<PreflightReport>(),
                                  [](const auto& report) { return report->checks > 0; });
     case Input::concurrent_bandwidth:
-      return false;
+      return std::ranges::any_of(all<PreflightReport>(),
+                                 [](const auto& report) { return !report->at_once.empty(); });
     case Input::collective:
       return !all<CollectiveRows>().empty();
     case Input::nccl_log:
@@ -205,7 +251,8 @@ std::optional<StatedValue> Evidence::host_value(HostFactKind kind, std::string_v
 
 std::optional<StatedValue> Evidence::environment(std::string_view variable) const {
   if (auto logged = logged_variable(*this, variable)) return logged;
-  return host_value(HostFactKind::environment, variable);
+  auto stated = host_value(HostFactKind::environment, variable);
+  return stated && !stated->value.empty() ? stated : std::nullopt;
 }
 
 std::optional<ShownLine> Evidence::hypervisor() const {
@@ -226,6 +273,8 @@ std::vector<std::string> Evidence::gpu_models() const {
     for (const auto& device : test->devices) models.push_back(device.model);
   for (const auto& test : all<NvBandwidth>())
     for (const auto& device : test->devices) models.push_back(device.model);
+  for (const auto& table : all<CollectiveRows>())
+    for (const auto& rank : table->listed) models.push_back(rank.model);
   std::vector<std::string> different;
   for (auto& model : models)
     if (!model.empty() && std::ranges::find(different, model) == different.end())
@@ -277,10 +326,12 @@ Evidence read_evidence(std::span<const EvidenceText> texts) {
   if (evidence.readings.empty())
     throw Error(ErrorCode::bad_input,
                 "nothing here that is understood: see ringside diagnose --help for what is");
+  check_one_machine(evidence.readings);
   auto loaded = load_readings(std::move(evidence.readings));
   evidence.readings = std::move(loaded.readings);
   evidence.built = std::move(loaded.built);
   evidence.measured = std::move(loaded.measured);
+  note_smaller_logs(evidence);
   return evidence;
 }
 

@@ -44,7 +44,7 @@ struct Evidence {
   struct Source {
     std::string name;
     Text text;
-    int lines = 0;    ///< that are not blank
+    int lines = 0;    ///< that are neither blank nor comments
     int unknown = 0;  ///< of these: in no reading
   };
 
@@ -67,6 +67,9 @@ struct Evidence {
   /// How many, from whatever tells; nothing where nothing does.
   [[nodiscard]] std::optional<int> gpus() const;
   [[nodiscard]] bool has(Input input) const;
+  /// The topology has no NVLink, but that does not show that the machine has none: its GPUs are SXM
+  /// modules, `topo -mp` or a vendor's file for NCCL list the buses only.
+  [[nodiscard]] bool nvlink_untold() const;
 
   // ---- facts about the host and the environment
   /// In the order of the inputs.

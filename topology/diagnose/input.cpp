@@ -21,7 +21,7 @@ const std::vector<Row>& rows() {
       {Input::nccl_log, "NCCL's log", "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH,ENV ..."},
       {Input::access_control, "ACS of the bridges", lspci},
       {Input::pcie_links, "widths and speeds of the PCIe links", "nvidia-smi -q"},
-      {Input::collective, "a measured collective", "all_reduce_perf -b 8 -e 256M -f 2 -g 4"},
+      {Input::collective, "a measured collective", "all_reduce_perf -b 8 -e 256M -f 2 -g NGPUS"},
       {Input::verified_copies, "copies whose data are compared", preflight},
       {Input::kernel_command_line, "the kernel's command line", "cat /proc/cmdline"},
       {Input::host_bandwidth, "copies between each GPU and the host", preflight},
@@ -53,6 +53,12 @@ const std::vector<Input>& all_inputs() {
 }
 
 std::string_view name_of(Input input) { return row_of(input).name; }
-std::string_view command_for(Input input) { return row_of(input).command; }
+std::string command_for(Input input, std::optional<int> gpus) {
+  std::string command(row_of(input).command);
+  constexpr std::string_view count = "NGPUS";
+  if (const auto at = command.find(count); at != std::string::npos)
+    command.replace(at, count.size(), gpus ? std::to_string(*gpus) : "N");
+  return command;
+}
 
 }  // namespace ringside

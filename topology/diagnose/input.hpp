@@ -2,6 +2,8 @@
 /// The kinds of evidence that rules look at, and how a person gets each.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -33,7 +35,7 @@ enum class Input {
 [[nodiscard]] const std::vector<Input>& all_inputs();
 /// "the peer access matrix".
 [[nodiscard]] std::string_view name_of(Input input);
-/// What to run: "nvidia-smi topo -p2p r".
-[[nodiscard]] std::string_view command_for(Input input);
+/// What to run, on so many GPUs (N where it is not known): "nvidia-smi topo -p2p r".
+[[nodiscard]] std::string command_for(Input input, std::optional<int> gpus);
 
 }  // namespace ringside

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "ringside/topology/build/annotate.hpp"
 #include "ringside/topology/live/library.hpp"
 
 namespace ringside {
@@ -97,8 +98,10 @@ void add_cuda_devices(const CudaDevices& devices, Topology& topology,
                to = nodes.at(static_cast<std::size_t>(pair.peer));
     // The words are those of `nvidia-smi topo -p2p`.
     if (from && to)
-      topology.peer_access.push_back(
-          {.from = *from, .to = *to, .capability = "", .status = pair.can_access ? "OK" : "NS"});
+      topology.peer_access.push_back({.from = *from,
+                                      .to = *to,
+                                      .capability = "",
+                                      .status = pair.can_access ? "OK" : peer_access_refused});
   }
 }
 

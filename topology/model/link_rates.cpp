@@ -12,17 +12,16 @@ namespace ringside {
 namespace {
 
 constexpr double giga = 1e9;
-constexpr int full_width = 16;
 constexpr double megabits_per_gigabyte = 8000;
 
 double pcie_bandwidth(const Topology& topology, const LinkModel& model, LinkId id) {
   const Link& link = topology.link(id);
   const int generation = pcie_generation_of(topology, model, id);
-  const int width = link.width.value_or(full_width);
+  const int width = link.width.value_or(full_pcie_width);
   if (const Figure* exact = model.find(fmt::format("pcie{}.x{}.bandwidth", generation, width)))
     return exact->value;
-  return model.value(fmt::format("pcie{}.x{}.bandwidth", generation, full_width)) * width /
-         full_width;
+  return model.value(fmt::format("pcie{}.x{}.bandwidth", generation, full_pcie_width)) * width /
+         full_pcie_width;
 }
 
 /// What a NIC at one of the ends says of itself, in GB/s.

@@ -7,6 +7,11 @@
 
 namespace ringside {
 
+/// Lanes of a PCIe link that no input states the width of.
+inline constexpr int full_pcie_width = 16;
+/// The last that figures exist for.
+inline constexpr int most_pcie_generation = 6;
+
 /// Bytes per second in one direction.
 struct LinkRate {
   double engine = 0;  ///< copy engines, NICs

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
@@ -116,6 +117,25 @@ CapacityGraph Machine::capacities() const {
                           .name = state_->ways.resources()[static_cast<std::size_t>(id)].name});
   }
   return graph;
+}
+
+bool act_alike(const Machine& one, const Machine& other) {
+  constexpr int most_compared = 32;
+  if (one.gpus() != other.gpus() || one.mover() != other.mover() ||
+      !std::ranges::equal(one.resources(), other.resources()) ||
+      one.overheads() != other.overheads())
+    return false;
+  const int gpus = std::min(one.gpus(), most_compared);
+  for (int gpu = 0; gpu < gpus; ++gpu)
+    for (int peer = 0; peer < gpus; ++peer) {
+      if (one.peer_access(gpu, peer) != other.peer_access(gpu, peer)) return false;
+      for (const Place& place : {Place{peer, false}, Place{peer, true}})
+        for (const Mover mover : {Mover::kernel, Mover::copy_engine})
+          if (one.read(place, gpu, mover) != other.read(place, gpu, mover) ||
+              one.write(gpu, place, mover) != other.write(gpu, place, mover))
+            return false;
+    }
+  return true;
 }
 
 }  // namespace ringside

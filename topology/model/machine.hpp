@@ -32,6 +32,8 @@ struct Place {
 struct Way {
   std::vector<Use> uses;
   double latency = 0;  ///< seconds
+
+  bool operator==(const Way&) const = default;
 };
 
 /// What issuing work costs, in seconds.
@@ -40,11 +42,15 @@ struct Overheads {
   double op = 0;       ///< before each op of a kernel
   double copy_op = 0;  ///< before each op of a copy engine
   double wait = 0;     ///< from an op's end until an op of another stream that waits for it sees it
+
+  bool operator==(const Overheads&) const = default;
 };
 
 /// What of the machine is other than the topology says. See what_if.hpp for words.
 struct MachineSettings {
-  bool peer_access = true;  ///< off: between all pairs without NVLink data go through the host
+  /// Of pairs without NVLink: off: data go through the host; on: directly, whatever the inputs and
+  /// the class say; nothing: as these say.
+  std::optional<bool> peer_access = {};
   /// Pairs without peer access: an op's data stream through the host's memory, as in NCCL's shared
   /// memory transport. Off: plans are lowered to copies into it and out of it.
   bool streams_through_host = false;
@@ -93,5 +99,9 @@ class Machine {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+/// Whether no plan can tell the two apart: resources, ways, overheads and who moves copies are the
+/// same. Of large machines ways are compared between the first GPUs only.
+[[nodiscard]] bool act_alike(const Machine& one, const Machine& other);
 
 }  // namespace ringside

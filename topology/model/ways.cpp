@@ -8,6 +8,7 @@
 #include <set>
 
 #include "ringside/base/error.hpp"
+#include "ringside/topology/describe.hpp"
 #include "ringside/topology/model/identify.hpp"
 
 namespace ringside {
@@ -147,15 +148,14 @@ void Ways::add_collapse() {
 
 bool Ways::peer_access(int from, int to) const {
   if (from == to) return true;
+  if (settings_.peer_access == true) return true;
   const NodeId a = gpu(from), b = gpu(to);
   for (const auto& entry : topology_.peer_access)
-    if (entry.from == a && entry.to == b && entry.capability != "n" && entry.capability != "a" &&
-        entry.status != "OK")
-      return false;
+    if (entry.from == a && entry.to == b && is_kept_apart(entry)) return false;
   // Between boxes NICs reach into the memory of GPUs.
   if (topology_.node(a).box != topology_.node(b).box) return true;
   if (joined_by_fabric(topology_, a, b)) return true;
-  return settings_.peer_access && model_.value("pcie.peer_access") != 0;
+  return settings_.peer_access.value_or(model_.value("pcie.peer_access") != 0);
 }
 
 bool Ways::reaches(int from, int to) const {

@@ -3,18 +3,23 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
 #include <optional>
 #include <utility>
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/text.hpp"
+#include "ringside/topology/model/link_rates.hpp"
 #include "ringside/topology/model/named_links.hpp"
 
 namespace ringside {
 namespace {
 
-constexpr int full_width = 16;
-constexpr int most_generation = 6;
+constexpr int most_nvlink_generation = 5;
+constexpr std::array widths = {1, 2, 4, 8, 16, 32};
 
 /// "slot:GPU3=x4" in its three parts.
 struct Word {
@@ -41,8 +46,10 @@ Word parse(std::string_view text) {
 
 NodeId gpu_named(const Topology& topology, const Word& word) {
   std::vector<std::string_view> names;
+  const auto number = parse_int(word.object);
   for (const NodeId gpu : topology.gpus()) {
-    if (topology.node(gpu).name == word.object) return gpu;
+    if (topology.node(gpu).name == word.object || (number && topology.node(gpu).number == *number))
+      return gpu;
     names.emplace_back(topology.node(gpu).name);
   }
   throw Error(ErrorCode::bad_input,
@@ -63,6 +70,14 @@ int number_after(const Word& word, std::string_view prefix, int most) {
   return static_cast<int>(*number);
 }
 
+int width_after(const Word& word) {
+  const int width = number_after(word, "x", std::numeric_limits<int>::max());
+  if (std::ranges::find(widths, width) == widths.end())
+    throw Error(ErrorCode::bad_input, fmt::format("{}: PCIe links have {} lanes", quote(word.text),
+                                                  fmt::join(widths, ", ")));
+  return width;
+}
+
 LinkId slot_of(const Topology& topology, const Word& word) {
   const NodeId gpu = gpu_named(topology, word);
   const auto up = topology.link_up(gpu);
@@ -77,7 +92,7 @@ void set_width(Topology& topology, LinkId id, int width) {
   for (const LinkId each : {id, Topology::reverse(id)}) {
     Link& link = topology.link(each);
     if (link.bandwidth)
-      *link.bandwidth *= static_cast<double>(width) / link.width.value_or(full_width);
+      *link.bandwidth *= static_cast<double>(width) / link.width.value_or(full_pcie_width);
     link.width = width;
   }
 }
@@ -92,13 +107,22 @@ void set_generation(Topology& topology, LinkId id, int generation) {
 }
 
 void change_generation(Topology& topology, const Word& word) {
-  const int generation = number_after(word, "gen", most_generation);
+  const int generation = number_after(word, "gen", most_pcie_generation);
   if (!word.object.empty()) {
     set_generation(topology, slot_of(topology, word), generation);
     return;
   }
   for (LinkId id = 0; id < static_cast<LinkId>(topology.links().size()); id += 2)
     if (topology.link(id).kind == LinkKind::pcie) set_generation(topology, id, generation);
+}
+
+/// Of all NVLinks; where the class was that of the generation before, it changes with it.
+void change_nvlink(MachineDescription& machine, int generation) {
+  const bool is_usual = machine.model.name == link_model_for(machine.topology).model->name;
+  for (LinkId id = 0; id < static_cast<LinkId>(machine.topology.links().size()); ++id)
+    if (machine.topology.link(id).kind == LinkKind::nvlink)
+      machine.topology.link(id).generation = generation;
+  if (is_usual) machine.model = *link_model_for(machine.topology).model;
 }
 
 Topology without_links(const Topology& topology, const auto& goes) {
@@ -132,12 +156,14 @@ Mover mover_named(const Word& word) {
 const std::vector<WhatIfWord>& what_if_words() {
   static const std::vector<WhatIfWord> words = {
       {"p2p=off", "GPUs without NVLink reach each other through the host's memory only"},
+      {"p2p=on", "all GPUs of a box reach into each other's memory"},
       {"acs=on", "PCIe switches send what goes between their ports up to the root"},
       {"collapse=on", "posted writes of a switch's GPUs to several roots collapse"},
       {"copies=kernel|engine", "who moves plain copies"},
       {"slot:GPU=xN", "the GPU sits in a slot with N lanes"},
       {"pcie:GPU=genN", "the GPU's PCIe link runs at generation N"},
       {"pcie=genN", "all PCIe links run at generation N"},
+      {"nvlink=genN", "all NVLinks are of generation N"},
       {"socket=off", "no link between processors"},
       {"link:A-B=off", "no link between the two"},
       {"remove:GPU", "the GPU is not there"},
@@ -158,9 +184,11 @@ MachineDescription with_what_if(MachineDescription machine, std::string_view tex
   } else if (word.subject == "copies" && !has_object) {
     machine.settings.mover = mover_named(word);
   } else if (word.subject == "slot" && has_object) {
-    set_width(topology, slot_of(topology, word), number_after(word, "x", full_width));
+    set_width(topology, slot_of(topology, word), width_after(word));
   } else if (word.subject == "pcie") {
     change_generation(topology, word);
+  } else if (word.subject == "nvlink" && !has_object) {
+    change_nvlink(machine, number_after(word, "gen", most_nvlink_generation));
   } else if (word.subject == "socket" && !has_object && word.value == "off") {
     topology = without_links(topology,
                              [&](LinkId id) { return topology.link(id).kind == LinkKind::socket; });
@@ -174,6 +202,19 @@ MachineDescription with_what_if(MachineDescription machine, std::string_view tex
     fail_unknown(word);
   }
   return machine;
+}
+
+void check_what_ifs(std::span<const std::string> texts) {
+  std::map<std::pair<std::string_view, std::string_view>, Word> said;
+  for (const auto& text : texts) {
+    const Word word = parse(text);
+    auto object = word.object;
+    if (object.starts_with("GPU")) object.remove_prefix(std::string_view("GPU").size());
+    const auto [known, is_new] = said.emplace(std::pair(word.subject, object), word);
+    if (!is_new && known->second.value != word.value)
+      throw Error(ErrorCode::bad_input, fmt::format("--what-if: {} and {} contradict each other",
+                                                    quote(known->second.text), quote(word.text)));
+  }
 }
 
 }  // namespace ringside

@@ -103,6 +103,25 @@ std::optional<std::string> named_collective(std::string_view line) {
   return std::string(line.substr(start, end - start));
 }
 
+std::optional<ListedRank> read_listed_rank(Words words) {
+  constexpr int most = 1 << 20;
+  const auto on = std::ranges::find(words, "on"), device = std::ranges::find(words, "device");
+  if (words.size() < 3 || words.end() - on < 2 || words.end() - device < 2 || device < on)
+    return std::nullopt;
+  const auto rank = parse_int(words[2], 0, most), number = parse_int(device[1], 0, most);
+  if (!rank || !number) return std::nullopt;
+  ListedRank listed{.rank = static_cast<int>(*rank),
+                    .host = std::string(device - on > 1 ? on[1] : std::string_view()),
+                    .device = static_cast<int>(*number),
+                    .model = {}};
+  for (auto word = device + 2; word != words.end(); ++word) {
+    if (word->starts_with('[')) continue;  // the bus
+    if (!listed.model.empty()) listed.model += ' ';
+    listed.model += *word;
+  }
+  return listed;
+}
+
 class RowsReader {
  public:
   std::vector<Reading> read(const Text& text) {
@@ -166,10 +185,16 @@ class RowsReader {
         line.find("busbw") != std::string_view::npos)
       facts_.payload_table = true;
     if (!facts_.collective) facts_.collective = named_collective(line);
+    if (const auto code = behind(line, "nccl-library="))
+      if (const auto number = parse_int(code->substr(0, code->find(' ')), 1000, 1'000'000))
+        facts_.nccl_code = static_cast<int>(*number);
     const auto words = split_blanks(line);
     if (words.size() > 2 && words[0] == "#" && words[1] == "Rank" &&
-        parse_int(words[2], 0, 1 << 20))
+        parse_int(words[2], 0, 1 << 20)) {
       ++facts_.listed_ranks;
+      if (auto listed = read_listed_rank(words); listed && facts_.listed.size() < most_rows)
+        facts_.listed.push_back(std::move(*listed));
+    }
     for (std::size_t i = 0; i + 1 < words.size(); ++i) {
       if (words[i] == "nThread" || words[i] == "nThreads") facts_.threads = count(words[i + 1]);
       if (words[i] == "nGpus") facts_.gpus = count(words[i + 1]);

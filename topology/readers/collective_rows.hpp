@@ -27,6 +27,14 @@ struct CollectiveRow {
   std::optional<CollectiveTiming> out_of_place, in_place;  ///< nothing where N/A
 };
 
+/// "#  Rank  0 Group  0 Pid  4200 on  host1 device  0 [0x01] NVIDIA A100": a line of the head.
+struct ListedRank {
+  int rank = 0;
+  std::string host;
+  std::optional<int> device;  ///< CUDA's number in that process
+  std::string model;
+};
+
 struct CollectiveRows {
   bool rccl = false;
   bool ours = false;                     ///< of `ringside bench --format json`
@@ -36,6 +44,8 @@ struct CollectiveRows {
       collective;            ///< "all_reduce", where the text tells or the rows imply it
   std::optional<int> ranks;  ///< the same
   int listed_ranks = 0;
+  std::optional<int> nccl_code;      ///< of the library as the head prints it: 22907 is 2.29.7
+  std::vector<ListedRank> listed;    ///< those whose lines are whole
   std::optional<int> threads, gpus;  ///< nThread, nGpus
   std::optional<std::uint64_t> min_bytes, max_bytes;
   std::vector<CollectiveRow> rows;  ///< complete ones

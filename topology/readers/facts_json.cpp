@@ -121,11 +121,15 @@ class Writer {
     merge(nvbandwidth_json(facts));
   }
 
-  /// Stands beside whatever else a text has, which gives the file its kind.
+  /// Stands beside whatever else a text has, which gives the file its kind. What is said again is
+  /// no other fact.
   void add(const HostFacts& host) {
     if (kind_.empty()) add_kind("host");
     Json facts = Json::array();
-    for (const auto& fact : host.facts) facts.push_back({{fact.key, fact.value}});
+    for (const auto& fact : host.facts) {
+      Json each = {{fact.key, fact.value}};
+      if (std::ranges::find(facts, each) == facts.end()) facts.push_back(std::move(each));
+    }
     merge({{"host", std::move(facts)}});
   }
 

@@ -23,11 +23,18 @@ std::string_view without_quotes(std::string_view value) {
   return value;
 }
 
+/// What stands before the # of "root@box:~# " or "/ # ": nothing makes it a comment.
+bool is_prompt_of_root(std::string_view before) {
+  if (before.empty()) return false;
+  return before.back() != ' ' || before.front() == '/' || before.front() == '~';
+}
+
 /// Without a shell's prompt before and the words that set variables.
 std::string_view command_of(std::string_view line) {
   line = trim(line);
   for (const std::string_view prompt : {"$ ", "# "})
     if (const auto at = line.find(prompt); at != std::string_view::npos && at < 60) {
+      if (prompt == "# " && !is_prompt_of_root(line.substr(0, at))) break;
       line = trim(line.substr(at + prompt.size()));
       break;
     }
@@ -42,7 +49,14 @@ void read_environment(const Text& text, std::size_t at, std::vector<HostFact>& f
   const std::string_view line = text.lines[at].text;
   if (line.find("NCCL_") == std::string_view::npos && line.find("CUDA_V") == std::string_view::npos)
     return;
-  for (const auto word : split_blanks(command_of(line))) {
+  const auto words = split_blanks(command_of(line));
+  if (!words.empty() && words.front() == "unset") {
+    for (const auto word : words)
+      if (is_variable_of_interest(word))
+        facts.push_back({HostFactKind::environment, std::string(word), "", text.lines[at].number});
+    return;
+  }
+  for (const auto word : words) {
     const auto equals = word.find('=');
     if (equals == std::string_view::npos || !is_variable_of_interest(word.substr(0, equals)))
       return;

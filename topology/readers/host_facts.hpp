@@ -18,12 +18,12 @@ enum class HostFactKind {
   limit,             ///< "memlock" -> bytes, or "unlimited"
   processor,         ///< of lscpu: "Model name", "Socket(s)", "NUMA node(s)", "Hypervisor vendor"
   allowed_cpus,      ///< "list" -> "0-15,32"
-  environment,       ///< "NCCL_P2P_DISABLE" -> "1"
+  environment,       ///< "NCCL_P2P_DISABLE" -> "1"; "" where it is unset again
   iommu,             ///< "domain" -> "translated", "passthrough"; "state" -> "on", "off"
   driver,            ///< "version" -> "535.54.03"
   hypervisor,        ///< "flag" -> what says so
   complaint,         ///< an error that names its cause: "mapping" (of a peer's memory), "link"
-                     ///< (AER), "xid"
+                     ///< (AER), "xid", "fabric" (NVSwitch is not set up)
   process,           ///< of nvidia-smi's table: GPU's number -> "PID MEMORY_MIB NAME"
   power,             ///< of a PCIe link: "aspm" -> what is on
 };

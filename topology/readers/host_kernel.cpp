@@ -41,6 +41,9 @@ void read_complaint(std::string_view line, int number, std::vector<HostFact>& fa
     add(facts, HostFactKind::complaint, "mapping", trim(line), number);
   if (line.find("AER: ") != std::string_view::npos && line.find("rror") != std::string_view::npos)
     add(facts, HostFactKind::complaint, "link", trim(line), number);
+  if (line.find("system not yet initialized") != std::string_view::npos ||
+      line.find("CUDA_ERROR_SYSTEM_NOT_READY") != std::string_view::npos)
+    add(facts, HostFactKind::complaint, "fabric", trim(line), number);
   if (const auto xid = behind(line, "NVRM: Xid "))
     add(facts, HostFactKind::complaint, "xid", *xid, number);
 }

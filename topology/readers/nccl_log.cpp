@@ -44,6 +44,9 @@ class LogReader {
     if (first_line_ == 0) first_line_ = line.number;
     last_line_ = line.number;
     note_process(text);
+    if (text.find("NET/IB : No device found") != std::string_view::npos ||
+        text.find("Failed to open libibverbs") != std::string_view::npos)
+      log_.no_infiniband = true;
     if (warning) {
       if (log_.warnings.size() < most_kept) log_.warnings.emplace_back(*warning);
       return;
@@ -52,6 +55,8 @@ class LogReader {
     read_trees(*info);
     read_affinity(*info);
     read_environment(*info);
+    if (const auto network = behind(*info, "Using network "))
+      log_.network = network->substr(0, network->find(' '));
     if (const auto words = behind(*info, "nranks ")) note_ranks(words->substr(0, words->find(' ')));
     if (const auto words = behind(*info, "nNodes "))
       if (const auto boxes = rank_in(words->substr(0, words->find_first_of(" ,"))))
@@ -78,10 +83,14 @@ class LogReader {
     const auto rest = behind(info, "Channel ");
     if (!rest || !info.starts_with("Channel ")) return;
     if (const auto via = behind(*rest, " via ")) {
-      ++log_.transport_lines[std::string(via->substr(0, via->find_first_of(" \t")))];
+      const std::string transport(via->substr(0, via->find_first_of(" \t")));
+      ++log_.transport_lines[transport];
       const auto arrow = rest->find("->");
-      note_end(rest->substr(0, arrow));
-      if (arrow != std::string_view::npos) note_end(rest->substr(arrow + 2));
+      const auto from = note_end(rest->substr(0, arrow));
+      if (arrow == std::string_view::npos) return;
+      const auto to = note_end(rest->substr(arrow + 2));
+      auto& ends = log_.connections[transport];
+      if (from && to && ends.size() < most_kept) ends.emplace(*from, *to);
       return;
     }
     const auto colon = rest->find(':'), slash = rest->find('/');
@@ -101,11 +110,18 @@ class LogReader {
   }
 
   /// The rank in "Channel 00/0 : 1[2]" or " 2[3] [send]".
-  void note_end(std::string_view text) {
+  std::optional<int> note_end(std::string_view text) {
+    constexpr int most_devices = 255;  // a bus is "1000" or more
     const auto bracket = text.find('[');
-    if (bracket == std::string_view::npos) return;
+    if (bracket == std::string_view::npos) return std::nullopt;
     const auto words = split_blanks(text.substr(0, bracket));
-    if (!words.empty()) note_ranks_above(words.back());
+    if (words.empty()) return std::nullopt;
+    note_ranks_above(words.back());
+    const auto rank = rank_in(words.back());
+    const auto inside = text.substr(bracket + 1, text.find(']') - bracket - 1);
+    if (const auto device = parse_int(inside, 0, most_devices); rank && device)
+      log_.devices.emplace(*rank, static_cast<int>(*device));
+    return rank;
   }
 
   /// "Trees [0] 2/4/-1->1->0 [1] ...": children, rank, parent.
@@ -137,7 +153,8 @@ class LogReader {
   /// "NCCL_P2P_LEVEL set by environment to LOC", in newer versions with a full stop.
   void read_environment(std::string_view info) {
     const auto value = behind(info, " set by environment to ");
-    if (!value || !info.starts_with("NCCL_")) return;
+    const bool is_known = info.starts_with("NCCL_") || info.starts_with("CUDA_VISIBLE_DEVICES ");
+    if (!value || !is_known) return;
     std::string_view text = *value;
     if (text.ends_with('.')) text.remove_suffix(1);
     log_.environment[std::string(info.substr(0, info.find(' ')))] = text;
@@ -164,6 +181,9 @@ class LogReader {
     for (const auto& [host, gpu] : processes_)
       if (!host.empty() && (log_.hosts.empty() || log_.hosts.back() != host))
         log_.hosts.push_back(host);
+    int device = highest_gpu_;
+    for (const auto& [rank, own] : log_.devices) device = std::max(device, own);
+    if (device >= 0) log_.highest_device = device;
     int ranks = std::max({static_cast<int>(longest), highest_ + 1, stated_.value_or(0)});
     if (ranks == 0) ranks = ranks_of_hosts();
     if (ranks > 0) log_.ranks = ranks;

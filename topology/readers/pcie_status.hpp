@@ -21,6 +21,8 @@ struct PcieStatus {
   std::map<std::string, int> width;       ///< "Max", "Current"
   std::map<std::string, int> bar1_mib;    ///< "total", "used", "free"
   std::optional<int> memory_mib;          ///< of the GPU
+  std::optional<int> utilization;         ///< per cent, when all this was read
+  std::optional<int> replays;             ///< packets that the link sent again since its reset
 
   [[nodiscard]] std::optional<int> generation_of(const std::string& key) const {
     const auto found = generation.find(key);

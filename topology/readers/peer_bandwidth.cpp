@@ -67,7 +67,11 @@ class TestReader {
   void look_at(const TextLine& raw) {
     const auto line = without_comment_mark(raw.text);
     if (line.empty()) return;
-    if (read_device(line)) return;
+    if (read_device(line)) {
+      if (first_line_ == 0) first_line_ = raw.number;
+      last_line_ = raw.number;
+      return;
+    }
     for (const std::string_view corner : {"D\\D", "GPU", "CPU"})
       if (line.starts_with(corner))
         if (const auto columns = read_column_numbers(line.substr(corner.size()))) {

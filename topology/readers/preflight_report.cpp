@@ -104,12 +104,25 @@ class MeasurementReader {
     if (traffic == "one_way" && flows.size() == 1)
       if (const auto value = rate(flows[0], "bandwidth_gb_per_s"))
         add(step, flows[0], MeasuredTraffic::one_way, quantity, *value);
+    if (flows.size() > 1 && (traffic == "pairs" || traffic == "ring" || traffic == "all_to_all"))
+      read_flows_at_once(step);
     if (traffic != "both_ways" || flows.size() != 2) return;
     for (const auto& flow : flows)
       if (const auto value = rate(flow, "bandwidth_gb_per_s"))
         add(step, flow, MeasuredTraffic::opposed, quantity, *value);
     if (const auto value = rate(step, "total_bandwidth_gb_per_s"))
       add(step, flows[0], MeasuredTraffic::both_ways, quantity, *value);
+  }
+
+  void read_flows_at_once(const JsonValue& step) {
+    PreflightReport::AtOnce at_once{
+        .traffic = step["traffic"].text(), .peer_access = peer_access(step), .flows = {}};
+    for (const auto& flow : step["flows"].items())
+      if (const auto rate = flow["bandwidth_gb_per_s"]; !rate.is_null())
+        at_once.flows.push_back({.from = end_of_flow(flow["source"]),
+                                 .to = end_of_flow(flow["destination"]),
+                                 .gb_per_s = rate.number()});
+    report_.at_once.push_back(std::move(at_once));
   }
 
   /// What a link comes to while it is busy, which is what it can do with its slot.

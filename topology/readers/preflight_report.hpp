@@ -32,7 +32,19 @@ struct PreflightReport {
   std::vector<Peer> peers;
 
   Measurements measured;  ///< by the numbers of `devices`
-  int checks = 0;         ///< flows whose data were compared
+
+  /// Copies of several pairs of GPUs at once.
+  struct AtOnce {
+    std::string traffic;  ///< "pairs", "ring", "all_to_all"
+    std::optional<bool> peer_access;
+    struct Flow {
+      int from = 0, to = 0;
+      double gb_per_s = 0;
+    };
+    std::vector<Flow> flows;
+  };
+  std::vector<AtOnce> at_once;
+  int checks = 0;  ///< flows whose data were compared
 };
 
 struct Reading;

@@ -31,12 +31,13 @@ bool is_header(const Fields& fields) {
 }
 
 void take(PcieStatus& gpu, const std::string& column, const std::string& value) {
-  const auto number = parse_int(value, 0, 100'000);
+  const auto number = parse_int(value.substr(0, value.find(' ')), 0, 100'000);
   if (column == "pci.bus_id" || column == "gpu_bus_id") gpu.bus_id = value;
   if (column == "name" || column == "gpu_name") gpu.model = value;
   if (!number) return;
   const int n = static_cast<int>(*number);
   if (column == "index") gpu.index = n;
+  if (column == "utilization.gpu") gpu.utilization = n;
   if (column == "pcie.link.gen.max") gpu.generation["Max"] = n;
   if (column == "pcie.link.gen.current" || column == "pcie.link.gen.gpucurrent")
     gpu.generation["Current"] = n;

@@ -11,13 +11,14 @@ namespace {
 
 constexpr std::size_t most_gpus = 1024;
 
-enum class Section { other, generation, width, bar1, memory };
+enum class Section { other, generation, width, bar1, memory, utilization };
 
 std::optional<Section> section_named(std::string_view title) {
   if (title == "PCIe Generation") return Section::generation;
   if (title == "Link Width") return Section::width;
   if (title == "BAR1 Memory Usage") return Section::bar1;
   if (title == "FB Memory Usage") return Section::memory;
+  if (title == "Utilization") return Section::utilization;
   return std::nullopt;
 }
 
@@ -93,6 +94,9 @@ class QueryReader {
       return gpu().width[std::string(key)] = *number, true;
     if (section_ == Section::bar1 && (key == "Total" || key == "Used" || key == "Free"))
       return gpu().bar1_mib[to_lower(key)] = *number, true;
+    if (section_ == Section::utilization && to_lower(key) == "gpu")
+      return gpu().utilization = *number, true;
+    if (key == "Replays Since Reset") return gpu().replays = *number, true;
     if (section_ == Section::memory && key == "Total") return gpu().memory_mib = *number, true;
     return false;
   }

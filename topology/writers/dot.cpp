@@ -8,19 +8,11 @@
 #include <set>
 #include <vector>
 
+#include "ringside/base/graphviz.hpp"
 #include "ringside/topology/describe.hpp"
 
 namespace ringside {
 namespace {
-
-std::string quoted(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-  }
-  return result + "\"";
-}
 
 struct Look {
   std::string_view shape, fill;
@@ -73,7 +65,7 @@ class DotWriter {
         "ranksep=0.7];\n"
         "  node [fontname=Helvetica, fontsize=11, style=filled];\n"
         "  edge [fontname=Helvetica, fontsize=9];\n",
-        quoted(topology_.name));
+        graphviz_string(topology_.name));
     std::set<int> boxes;
     for (const auto& node : topology_.nodes()) boxes.insert(node.box);
     for (const int box : boxes) write_box(box, boxes.size() > 1);
@@ -81,7 +73,8 @@ class DotWriter {
       if (!written_.contains(id)) write_node(id, 2);
     for (LinkId id = 0; id < static_cast<LinkId>(topology_.links().size()); id += 2) write_link(id);
     if (has_mesh_)
-      text_ += "  label=" + quoted(topology_.name + " (width of the green lines: links)") + ";\n";
+      text_ += "  label=" + graphviz_string(topology_.name + " (width of the green lines: links)") +
+               ";\n";
     return text_ + "}\n";
   }
 
@@ -144,9 +137,9 @@ class DotWriter {
     const bool mesh = !downwards && (link.kind == LinkKind::nvlink || link.kind == LinkKind::xgmi);
     if (mesh)
       text_ += fmt::format(", tailport=s, headport=s, penwidth={}, tooltip={}",
-                           std::min(link.count.value_or(1), 6), quoted(short_label(link)));
+                           std::min(link.count.value_or(1), 6), graphviz_string(short_label(link)));
     else if (link.kind != LinkKind::internal)
-      text_ += fmt::format(", label={}", quoted(short_label(link)));
+      text_ += fmt::format(", label={}", graphviz_string(short_label(link)));
     text_ += "];\n";
     has_mesh_ |= mesh;
   }

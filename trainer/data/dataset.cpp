@@ -121,6 +121,12 @@ void Samples::keep(std::size_t first) {
   pixels.resize(first * image_pixels);
 }
 
+Digest digest_of(const Samples& samples) {
+  std::array<Digest, 2> parts = {sha256(std::as_bytes(std::span(samples.pixels))),
+                                 sha256(std::as_bytes(std::span(samples.labels)))};
+  return sha256(std::as_bytes(std::span(parts)));
+}
+
 Dataset read_dataset(const std::string& folder) {
   const fs::path where = folder.empty() ? fs::path(debian_folder) : fs::path(folder);
   std::array<std::string, files.size()> paths;

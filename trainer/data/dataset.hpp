@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ringside/trainer/batch.hpp"
+#include "ringside/trainer/sha256.hpp"
 
 namespace ringside::trainer {
 
@@ -24,6 +25,9 @@ struct Samples {
   /// The first ones only.
   void keep(std::size_t count);
 };
+
+/// SHA-256 of pixels and labels.
+[[nodiscard]] Digest digest_of(const Samples& samples);
 
 struct Dataset {
   Samples training, test;

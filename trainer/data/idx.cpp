@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -31,8 +32,17 @@ struct Close {
 };
 using GzipFile = std::unique_ptr<std::remove_pointer_t<gzFile>, Close>;
 
+/// zlib's words begin with the path.
+std::string_view without_path(std::string_view words, const std::string& path) {
+  const std::string prefix = path + ": ";
+  if (words.starts_with(prefix)) words.remove_prefix(prefix.size());
+  return words;
+}
+
 /// The whole file, unpacked if it is packed.
 std::vector<std::uint8_t> unpacked(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) refuse(path, "it is a folder");
   errno = 0;
   const GzipFile file(gzopen(path.c_str(), "rb"));
   if (file == nullptr)
@@ -49,7 +59,7 @@ std::vector<std::uint8_t> unpacked(const std::string& path) {
     const char* words = gzerror(file.get(), &code);
     // The end of the file inside of the packed data is told as a buffer error, with a short read.
     if (got < 0 || code == Z_BUF_ERROR || code == Z_DATA_ERROR)
-      refuse(path, fmt::format("damaged or cut off: {}", words));
+      refuse(path, fmt::format("damaged or cut off: {}", without_path(words, path)));
     bytes.resize(have + static_cast<std::size_t>(got));
     if (got == 0) return bytes;
   }
@@ -67,6 +77,7 @@ IdxFile read_idx(const std::string& path, std::size_t dimensions) {
   IdxFile file;
   file.bytes = unpacked(path);
   const auto& all = file.bytes;
+  if (all.empty()) refuse(path, "it is empty");
   const std::size_t header = 4 + 4 * dimensions;
   const std::array<std::uint8_t, 4> magic = {0, 0, unsigned_bytes,
                                              static_cast<std::uint8_t>(dimensions)};

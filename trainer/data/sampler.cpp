@@ -24,7 +24,7 @@ EpochOrder::EpochOrder(std::size_t samples, std::size_t batch, std::uint64_t see
     std::swap(order_[left - 1], order_[random.below(left)]);
 }
 
-std::size_t EpochOrder::steps() const { return (order_.size() + batch_ - 1) / batch_; }
+std::size_t EpochOrder::steps() const { return steps_of_epoch(order_.size(), batch_); }
 
 std::span<const std::uint32_t> EpochOrder::step(std::size_t number) const {
   const std::size_t first = number * batch_;

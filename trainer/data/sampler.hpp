@@ -11,6 +11,11 @@
 
 namespace ringside::trainer {
 
+/// Steps of `batch` samples, at least 1, the last one with what is left.
+[[nodiscard]] constexpr std::size_t steps_of_epoch(std::size_t samples, std::size_t batch) {
+  return samples / batch + (samples % batch != 0 ? 1 : 0);
+}
+
 /// The samples of an epoch in a random order that depends on seed and epoch only: every rank works
 /// it out for itself, and a run that is resumed, or has another number of ranks, has the same.
 /// Every sample comes once. A step takes `batch` of them in order, the last step what is left.

@@ -50,7 +50,7 @@ Error FailureRecord::cause() const {
 }
 
 Board::Board(std::shared_ptr<Team> team, std::vector<int> members)
-    : team_(std::move(team)), members_(std::move(members)) {
+    : team_(std::move(team)), members_(std::move(members)), own_closed_(team_->new_flag()) {
   const auto own = std::find(members_.begin(), members_.end(), team_->rank());
   rank_ = static_cast<int>(own - members_.begin());
   std::map<int, std::vector<int>> by_host;
@@ -71,18 +71,16 @@ Board::Board(std::shared_ptr<Team> team, std::vector<int> members)
 
 Board::~Board() {
   if (host_block_ == nullptr) return;  // never connected: nobody looks
-  block(rank_).closed.store(true, std::memory_order_release);
-  const bool all_closed = std::all_of(near_.begin(), near_.end(), [&](int rank) {
-    return block(rank).closed.load(std::memory_order_acquire);
-  });
-  if (all_closed) return;
+  team_->flag(team_->rank(), own_closed_).store(true, std::memory_order_release);
   // Others may still look at what is here.
-  for (auto* memory : {&own_block_, &own_host_block_, &scratch_[0], &scratch_[1]})
-    team_->keep(std::move(*memory));
+  team_->keep({std::move(own_block_), std::move(own_host_block_), std::move(scratch_[0]),
+               std::move(scratch_[1])},
+              std::move(closed_));
 }
 
 BlockOffsets Board::offsets() const {
-  return {offset_of(own_block_.get()), own_host_block_ ? offset_of(own_host_block_.get()) : 0};
+  return {offset_of(own_block_.get()), own_host_block_ ? offset_of(own_host_block_.get()) : 0,
+          own_closed_};
 }
 
 void Board::connect(const std::vector<BlockOffsets>& of_all) {
@@ -92,8 +90,10 @@ void Board::connect(const std::vector<BlockOffsets>& of_all) {
   blocks_.resize(members_.size());
   for (int rank = 0; rank < ranks(); ++rank) {
     const auto i = static_cast<std::size_t>(rank);
-    if (is_near(rank))
+    if (is_near(rank)) {
       blocks_[i] = reinterpret_cast<RankBlock*>(address(rank, at(rank).rank_block));
+      closed_.push_back(&team_->flag(member(rank), at(rank).closed));
+    }
     entries_.push_back(is_near(rank) ? &blocks_[i]->entries : far_entries + rank);
   }
   host_block_ = reinterpret_cast<HostBlock*>(host_block);

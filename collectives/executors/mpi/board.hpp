@@ -72,8 +72,7 @@ struct RankBlock {
   std::array<Entry, 2> entries;
   std::array<host::Progress, most_streams> progress;
   host::Busy busy;
-  std::atomic<bool> gone{false};    ///< its body has returned or thrown
-  std::atomic<bool> closed{false};  ///< it will not look at the others' blocks any more
+  std::atomic<bool> gone{false};  ///< its body has returned or thrown
 };
 
 /// Followed by two entries for every rank of the communicator.
@@ -85,6 +84,8 @@ struct alignas(host::line) HostBlock {
 struct BlockOffsets {
   std::uint64_t rank_block = 0;
   std::uint64_t host_block = 0;  ///< of leaders
+  /// A flag of the team's: the rank will not look at the others' blocks any more.
+  std::uint64_t closed = 0;
 };
 
 class Board {
@@ -145,6 +146,8 @@ class Board {
   int rank_ = 0;
   std::vector<int> near_;
   std::vector<std::vector<int>> far_hosts_;
+  std::uint64_t own_closed_;
+  std::vector<std::atomic<bool>*> closed_;  // of near ranks
   std::shared_ptr<std::byte> own_block_, own_host_block_;
   std::array<std::shared_ptr<std::byte>, 2> scratch_;
   std::array<std::size_t, 2> scratch_bytes_ = {};

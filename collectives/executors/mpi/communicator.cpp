@@ -130,6 +130,17 @@ std::shared_ptr<std::byte> MpiCommunicator::shared_memory(std::size_t bytes) {
   return Arena::allocate(board_->team().arena(), bytes);
 }
 
+void MpiCommunicator::check_threads() const {
+  const Transport& transport = board_->team().transport();
+  if (transport.any_thread()) return;
+  throw Error(
+      ErrorCode::unsupported,
+      fmt::format("asynchronous calls need MPI_THREAD_MULTIPLE, which {} does not give: make "
+                  "calls that return when they are over",
+                  transport.library()))
+      .at_rank(rank());
+}
+
 const Prepared& MpiCommunicator::prepared(const Call& call, bool shared) {
   return prepared_calls_[shared ? 1 : 0].get(call, call.options->algorithm, [&] {
     return plans_.prepare(call, job_->most_inline(), shared,
@@ -334,7 +345,8 @@ std::unique_ptr<Communicator::Implementation> MpiCommunicator::split(int color, 
          .options = &options});
     return all;
   };
-  const auto offers = exchange(Offer{{color, key}, job_->next_context()});
+  Transport& transport = board_->team().transport();
+  const auto offers = exchange(Offer{{color, key}, transport.next_context()});
   std::vector<host::SplitChoice> choices;
   std::vector<int> colors;
   int context = 0;
@@ -345,7 +357,7 @@ std::unique_ptr<Communicator::Implementation> MpiCommunicator::split(int color, 
   }
   std::sort(colors.begin(), colors.end());
   colors.erase(std::unique(colors.begin(), colors.end()), colors.end());
-  job_->use_contexts_below(context + static_cast<int>(colors.size()));
+  transport.use_contexts_below(context + static_cast<int>(colors.size()));
 
   const auto ranks = host::ranks_of_color(choices, color);
   std::shared_ptr<Board> board;

@@ -41,6 +41,7 @@ class MpiCommunicator final : public Communicator::Implementation {
   bool work_on_messages(const std::function<bool()>& more) override;
   [[nodiscard]] std::unique_ptr<Implementation> split(int color, int key) override;
   [[nodiscard]] std::shared_ptr<std::byte> shared_memory(std::size_t bytes) override;
+  void check_threads() const override;
   void count_threads(int more) override { job_->count_threads(more); }
 
  private:

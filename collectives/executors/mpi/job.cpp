@@ -32,8 +32,7 @@ Job::Job(std::shared_ptr<Team> team)
     for (auto* policy : {&with_a_core_each_, &crowded_})
       policy->sleep_after = std::max(policy->sleep_after, patience);
   // Whether a call's entries hold messages must be the same for all ranks.
-  std::vector<std::size_t> all(static_cast<std::size_t>(team_->size()));
-  team_->transport().all_gather(&most_inline_, all.data(), sizeof(std::size_t));
+  const auto all = gathered(team_->transport(), most_inline_);
   most_inline_ = *std::min_element(all.begin(), all.end());
 }
 

@@ -27,10 +27,6 @@ class Job {
   /// The longest message that travels in an entry, the same for all ranks.
   [[nodiscard]] std::size_t most_inline() const { return most_inline_; }
 
-  /// A number for a new communicator: greater than any that this rank has used.
-  [[nodiscard]] int next_context() const { return next_context_.load(); }
-  void use_contexts_below(int context) { next_context_.store(context); }
-
   /// How long to poll before yielding: long as long as every thread can have a core. Messages
   /// between hosts move on when they are looked at, so who may wait for one yields for longer
   /// before it sleeps.
@@ -44,7 +40,6 @@ class Job {
   int cores_;
   host::WaitPolicy with_a_core_each_, crowded_;
   std::atomic<int> threads_;
-  std::atomic<int> next_context_{1};
 };
 
 }  // namespace ringside::mpi

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "ringside/base/options.hpp"
+#include "ringside/base/error.hpp"
 #include "ringside/collectives/lower.hpp"
 
 namespace ringside::mpi {
@@ -71,8 +71,8 @@ Plans::Plans(const Board& board)
     : rank_(board.rank()),
       ranks_(board.ranks()),
       single_copies_(board.team().single_copies()),
-      copies_(option<std::string>("mpi_copies")) {
-  if (copies_ == "single" && !single_copies_)
+      copies_(board.team().copies()) {
+  if (copies_ == Team::Copies::single && !single_copies_)
     throw Error(ErrorCode::unsupported,
                 "option mpi_copies: this system does not let processes copy each other's memory");
   for (std::size_t reach = 0; reach < reaches; ++reach)
@@ -84,7 +84,7 @@ Reach Plans::reach_of_private() const {
   // Measured on 2 ranks of a 2-core virtual machine, of messages beyond those that travel in the
   // entries (8 KiB): 16 KiB by copies of the kernel's take a quarter of the time that they take
   // through shared memory, 256 KiB a tenth; what a peer has not changed since stays in the cache.
-  return copies_ == "staged" || !single_copies_ ? Reach::staged : Reach::single;
+  return copies_ == Team::Copies::staged || !single_copies_ ? Reach::staged : Reach::single;
 }
 
 std::unique_ptr<const Bound> Plans::bind(Reach reach, const std::string& spec, const Plan& plan,

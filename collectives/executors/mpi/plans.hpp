@@ -89,7 +89,7 @@ class Plans {
 
   int rank_, ranks_;
   bool single_copies_;
-  std::string copies_;  // the option `mpi_copies`
+  Team::Copies copies_;
   PlanCache base_;
   std::array<std::unique_ptr<PlanCache>, reaches> lowered_;
 };

@@ -7,6 +7,7 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "ringside/base/error.hpp"
@@ -33,6 +34,13 @@ class MpiProcesses final : public Processes {
 
   void run(const std::function<void(Communicator&)>& body) override {
     const int rank = team_->rank();
+    if (!transport_.any_thread() && std::this_thread::get_id() != maker_)
+      throw Error(
+          ErrorCode::unsupported,
+          fmt::format("{} gives no MPI_THREAD_MULTIPLE: only the thread that made a world of "
+                      "processes may run it",
+                      transport_.library()))
+          .at_rank(rank);
     auto end = make_end();
     MpiCommunicator& own = *end;
     std::optional<Communicator> communicator(std::move(end));
@@ -57,21 +65,20 @@ class MpiProcesses final : public Processes {
       BlockOffsets offsets;
       int context;
     };
-    const Told mine{board->offsets(), job_->next_context()};
-    std::vector<Told> all(static_cast<std::size_t>(size()));
-    transport_.all_gather(&mine, all.data(), sizeof(Told));
+    const Told mine{board->offsets(), transport_.next_context()};
     std::vector<BlockOffsets> offsets;
     int context = 0;
-    for (const Told& told : all) {
+    for (const Told& told : gathered(transport_, mine)) {
       offsets.push_back(told.offsets);
       context = std::max(context, told.context);
     }
     board->connect(offsets);
-    job_->use_contexts_below(context + 1);
+    transport_.use_contexts_below(context + 1);
     return std::make_unique<MpiCommunicator>(job_, std::move(board), context);
   }
 
   Transport& transport_;
+  std::thread::id maker_ = std::this_thread::get_id();
   std::shared_ptr<Team> team_;
   std::shared_ptr<Job> job_;
 };

@@ -134,12 +134,17 @@ void Runner::copy(const host::Step& step, const Role& role) {
     const bool copied = role.kind == Role::Kind::fetch
                             ? read_private(process, ends.from, ends.to, bytes)
                             : write_private(process, ends.to, ends.from, bytes);
-    if (!copied)
-      throw Error(ErrorCode::io, fmt::format("cannot copy the memory of {}",
-                                             board_.team().describe(board_.member(role.peer))))
+    if (!copied) {
+      const int peer = board_.member(role.peer);
+      const std::string who = board_.team().describe(peer);
+      const bool died = board_.team().has_died(peer);
+      throw Error(
+          died ? ErrorCode::aborted : ErrorCode::io,
+          died ? fmt::format("{} has died", who) : fmt::format("cannot copy the memory of {}", who))
           .at_rank(board_.rank())
           .with_peer(role.peer)
           .at_step(static_cast<int>(step.op));
+    }
   }
 }
 

@@ -18,6 +18,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <new>
 #include <numeric>
 #include <optional>
 #include <string_view>
@@ -91,6 +92,12 @@ double network_here() {
   return fastest > 0 ? fastest : usual;
 }
 
+Team::Copies asked_copies() {
+  const auto word = option<std::string>("mpi_copies");
+  if (word == "single") return Team::Copies::single;
+  return word == "staged" ? Team::Copies::staged : Team::Copies::automatic;
+}
+
 /// What others read to see whether they can.
 constexpr std::uint64_t known_number = 0x52696e6773696465;
 const std::uint64_t readable_number = known_number;
@@ -102,6 +109,7 @@ struct Team::Facts {
   int process = 0;
   int descriptor = -1;
   int simulated = 0;
+  Copies copies = Copies::automatic;
   std::size_t segment_bytes = 0;
   double network = 0;
   const std::uint64_t* readable = nullptr;
@@ -110,20 +118,12 @@ struct Team::Facts {
   std::bitset<most_cores> cores;
 };
 
-template <class T>
-std::vector<T> Team::gathered(const T& mine) const {
-  static_assert(std::is_trivially_copyable_v<T>);
-  std::vector<T> all(static_cast<std::size_t>(transport_.size()));
-  transport_.all_gather(&mine, all.data(), sizeof(T));
-  return all;
-}
-
 Team::Team(Transport& transport)
     : transport_(transport),
       rank_(transport.rank()),
       arena_(std::make_shared<Arena>(Segment::create(option<std::uint64_t>("mpi_memory")))),
       members_(static_cast<std::size_t>(transport.size())) {
-  const auto all = gathered(own_facts());
+  const auto all = gathered(transport_, own_facts());
   assign_hosts(all);
   attach(all);
   try_single_copies(all);
@@ -140,6 +140,7 @@ Team::Facts Team::own_facts() const {
   facts.process = ::getpid();
   facts.descriptor = arena_->segment().descriptor();
   facts.simulated = simulated_host(rank_);
+  facts.copies = asked_copies();
   facts.segment_bytes = arena_->segment().size();
   facts.network = network_here();
   facts.readable = &readable_number;
@@ -169,7 +170,11 @@ void Team::assign_hosts(const std::vector<Facts>& all) {
     cores[static_cast<std::size_t>(known->second)] |= facts.cores;
   }
   network_bandwidth_ = all.front().network;
-  for (const Facts& facts : all) network_bandwidth_ = std::min(network_bandwidth_, facts.network);
+  copies_ = all.front().copies;
+  for (const Facts& facts : all) {
+    network_bandwidth_ = std::min(network_bandwidth_, facts.network);
+    copies_ = std::min(copies_, facts.copies);
+  }
   for (const auto& set : cores) cores_.push_back(std::max(1, static_cast<int>(set.count())));
 }
 
@@ -187,7 +192,7 @@ void Team::attach(const std::vector<Facts>& all) {
     }
     member.watch = static_cast<int>(::syscall(SYS_pidfd_open, facts.process, 0));
   }
-  for (const auto& told : gathered(why))
+  for (const auto& told : gathered(transport_, why))
     if (told.front() != '\0') throw Error(ErrorCode::io, told.data());
 }
 
@@ -202,13 +207,36 @@ void Team::try_single_copies(const std::vector<Facts>& all) {
         number != known_number)
       possible = 0;
   }
-  const auto each = gathered(possible);
+  const auto each = gathered(transport_, possible);
   single_copies_ = std::all_of(each.begin(), each.end(), [](char can) { return can != 0; });
 }
 
-void Team::keep(std::shared_ptr<std::byte> memory) {
+std::uint64_t Team::new_flag() {
+  static_assert(sizeof(std::atomic<bool>) == 1 && std::atomic<bool>::is_always_lock_free);
+  constexpr std::size_t flags_at_once = 4096;  // a page
   const std::lock_guard lock(mutex_);
-  kept_.push_back(std::move(memory));
+  forget_unwatched();  // a new communicator shall find the memory of old ones
+  if (flags_left_ == 0) {
+    flags_.push_back(Arena::allocate(arena_, flags_at_once));
+    flags_left_ = flags_at_once;
+  }
+  std::byte* const at = flags_.back().get() + --flags_left_;
+  new (at) std::atomic<bool>(false);  // NOLINT: lives in shared memory
+  return static_cast<std::uint64_t>(at - arena_->segment().data());
+}
+
+void Team::keep(std::vector<std::shared_ptr<std::byte>> memory,
+                std::vector<std::atomic<bool>*> until_set) {
+  const std::lock_guard lock(mutex_);
+  kept_.push_back({std::move(memory), std::move(until_set)});
+  forget_unwatched();
+}
+
+void Team::forget_unwatched() {
+  std::erase_if(kept_, [](const Kept& kept) {
+    return std::all_of(kept.until_set.begin(), kept.until_set.end(),
+                       [](const auto* flag) { return flag->load(std::memory_order_acquire); });
+  });
 }
 
 int Team::cores() const { return std::accumulate(cores_.begin(), cores_.end(), 0); }

@@ -7,7 +7,9 @@
 /// hosts where there is one.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -54,10 +56,22 @@ class Team {
   }
   [[nodiscard]] int process(int rank) const { return member(rank).process; }
   [[nodiscard]] const std::shared_ptr<Arena>& arena() const { return arena_; }
-  /// Memory of the arena that others may look at as long as they like.
-  void keep(std::shared_ptr<std::byte> memory);
+  /// Offset of a new flag in this process's segment, which is not set and lasts as long as the
+  /// team: others may look at it when what it is about has long gone.
+  [[nodiscard]] std::uint64_t new_flag();
+  /// Of a near rank.
+  [[nodiscard]] std::atomic<bool>& flag(int rank, std::uint64_t offset) const {
+    return *reinterpret_cast<std::atomic<bool>*>(segment(rank).data() + offset);
+  }
+  /// Memory of the arena that others may look at until all the flags are set.
+  void keep(std::vector<std::shared_ptr<std::byte>> memory,
+            std::vector<std::atomic<bool>*> until_set);
   /// Whether all processes may read and write the private memory of those of their host.
   [[nodiscard]] bool single_copies() const { return single_copies_; }
+  /// The option `mpi_copies`; where processes were told different things, what asks for least of
+  /// them: all must lower a plan alike.
+  enum class Copies : char { staged, automatic, single };
+  [[nodiscard]] Copies copies() const { return copies_; }
 
   /// Of a near rank: whether its process has ended; whether it is stopped.
   [[nodiscard]] bool has_died(int rank) const;
@@ -80,9 +94,6 @@ class Team {
   void assign_hosts(const std::vector<Facts>& all);
   void attach(const std::vector<Facts>& all);
   void try_single_copies(const std::vector<Facts>& all);
-  /// Of every rank.
-  template <class T>
-  [[nodiscard]] std::vector<T> gathered(const T& mine) const;
 
   Transport& transport_;
   int rank_;
@@ -92,8 +103,17 @@ class Team {
   std::vector<int> cores_;
   double network_bandwidth_ = 0;
   bool single_copies_ = false;
-  std::mutex mutex_;
-  std::vector<std::shared_ptr<std::byte>> kept_;
+  Copies copies_ = Copies::automatic;
+  struct Kept {
+    std::vector<std::shared_ptr<std::byte>> memory;
+    std::vector<std::atomic<bool>*> until_set;
+  };
+  void forget_unwatched();
+
+  std::mutex mutex_;  // of what follows
+  std::vector<Kept> kept_;
+  std::vector<std::shared_ptr<std::byte>> flags_;
+  std::size_t flags_left_ = 0;  // in the last of these
 };
 
 }  // namespace ringside::mpi

@@ -6,11 +6,16 @@
 /// for. So a program made with Ringside runs without an MPI, and under the mpirun of any.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <vector>
 
+#include "ringside/base/clock.hpp"
+#include "ringside/base/options.hpp"
 #include "ringside/collectives/reduction/types.hpp"
 
 namespace ringside::mpi {
@@ -44,8 +49,9 @@ class Transport {
   [[nodiscard]] virtual bool any_thread() const = 0;
   [[nodiscard]] virtual int greatest_tag() const = 0;
 
-  /// A collective of all processes, without a time limit: for the beginning only.
-  virtual void all_gather(const void* mine, void* all, std::size_t bytes) = 0;
+  /// A collective of all processes, for the beginning only. Throws Error(timeout) when they have
+  /// not all come within the limit; then no more can be made.
+  virtual void all_gather(const void* mine, void* all, std::size_t bytes, Seconds limit) = 0;
 
   /// Messages of a pair of processes and a tag are matched in the order in which they are sent and
   /// received. The memory belongs to the message until it is done; a message must not be longer
@@ -59,6 +65,11 @@ class Transport {
   /// The first message with this tag, from anyone; `bytes` 0 and `from` -1 if there is none.
   [[nodiscard]] virtual Incoming incoming(int tag) = 0;
 
+  /// A number for a new communicator: greater than any that this process has used, in whatever
+  /// world. What one of an earlier world sent, and nobody received, may still come.
+  [[nodiscard]] int next_context() const { return next_context_.load(); }
+  void use_contexts_below(int context) { next_context_.store(context); }
+
   // The MPI's own collectives, to compare with: of all processes.
 
   /// False if the MPI has no such type or operator. `in` may be `out`.
@@ -66,10 +77,22 @@ class Transport {
                                         ElementType type, ReduceOp op) = 0;
   virtual void barrier() = 0;
 
-  /// Whether the processes, which end together, tell the MPI so (they do, unless it is said that
-  /// something has failed: it would wait for all of them).
+  /// Whether this process, when it ends, tells the MPI so, which waits until all have. As long as
+  /// nothing is said here: if its exit status is 0.
   virtual void finalize_at_exit(bool wanted) = 0;
+
+ private:
+  std::atomic<int> next_context_{1};
 };
+
+/// Of every process, in the order of ranks, within the option `timeout`; as all_gather.
+template <class T>
+[[nodiscard]] std::vector<T> gathered(Transport& transport, const T& mine) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  std::vector<T> all(static_cast<std::size_t>(transport.size()));
+  transport.all_gather(&mine, all.data(), sizeof(T), option<Seconds>("timeout"));
+  return all;
+}
 
 /// The one function that a module exports. `what` gets why it returned null, up to `room` bytes.
 using TransportFactory = Transport*(char* what, std::size_t room);

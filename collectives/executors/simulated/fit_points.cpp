@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "ringside/base/error.hpp"
@@ -90,11 +91,12 @@ class PointMaker {
   }
 
   /// As NCCL's own model picks; a ring where that has nothing to say.
-  [[nodiscard]] NcclWay way(Collective collective, double bytes) const {
+  [[nodiscard]] NcclWay way(Collective collective, double bytes) {
     if (collective != Collective::all_reduce) return usual_nccl_way(collective);
     try {
-      const auto pick =
-          nccl_predictions(nccl_machine(machine_.topology), collective, bytes).front().algorithm;
+      if (!seen_by_nccl_)
+        seen_by_nccl_ = nccl_machine(Machine(machine_.topology, machine_.model, machine_.settings));
+      const auto pick = nccl_predictions(*seen_by_nccl_, collective, bytes).front().algorithm;
       const bool in_switch = pick == NcclAlgorithm::nvls || pick == NcclAlgorithm::nvls_tree;
       return in_switch ? NcclWay::nvls : NcclWay::ring;
     } catch (const Error&) {
@@ -126,6 +128,7 @@ class PointMaker {
   }
 
   const MachineDescription& machine_;
+  std::optional<NcclMachine> seen_by_nccl_;
   FitPoints& result_;
   std::vector<NodeId> gpus_;
   std::map<int, int> index_;  // number of a GPU -> index

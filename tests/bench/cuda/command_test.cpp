@@ -110,7 +110,7 @@ TEST(GpuCommand, WhatHasNoMeaningIsRefusedInOneLine) {
     const char *words, *expected;
   };
   for (const auto& [words, expected] : std::vector<Refused>{
-           {"--backend rocm", "host, cuda or nccl"},
+           {"--backend rocm", "host, cuda, nccl, mpi or openmpi"},
            {"--devices 0", "--devices has no meaning with --backend host"},
            {"--issue both", "--issue has no meaning with --backend host"},
            {"--copies all", "--copies has no meaning with --backend host"},

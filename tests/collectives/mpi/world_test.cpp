@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ringside/base/clock.hpp"
+#include "ringside/base/options.hpp"
 #include "ringside/collectives/communicator.hpp"
 #include "ringside/collectives/group.hpp"
 #include "ringside/tests/collectives/mpi/mpi_main.hpp"
@@ -27,7 +28,7 @@ ErrorCode code_of(const std::function<void()>& call) {
   return ErrorCode{};
 }
 
-float sum_of_ranks(int ranks) { return static_cast<float>(ranks * (ranks + 1) / 2); }
+float sum_of_ranks(int ranks) { return static_cast<float>(ranks * (ranks + 1)) / 2; }
 
 TEST(MpiWorld, RunsFollowOneAnother) {
   for (int run = 0; run < 3; ++run)
@@ -37,6 +38,32 @@ TEST(MpiWorld, RunsFollowOneAnother) {
       comm.all_reduce(std::span(data));
       EXPECT_EQ(data, std::vector<float>(1000, sum_of_ranks(comm.size())));
     });
+}
+
+TEST(MpiWorld, NoticesOfAnEarlierWorldMeanNothingToALaterOne) {
+  if (mpi_world().size() < 2) GTEST_SKIP();
+  World::mpi().run([](Communicator& comm) { comm.barrier(); });
+  World::mpi().run([](Communicator& comm) {
+    comm.barrier();
+    // The others wait for so long that they look at what has come.
+    if (comm.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    EXPECT_NO_THROW(comm.barrier());
+  });
+}
+
+TEST(MpiWorld, RanksThatWereToldToCopyDifferentlyCopyAlike) {
+  const std::vector<std::string> words = {"single", "staged", "auto"};
+  for (std::size_t first = 0; first < words.size(); ++first) {
+    set_option("mpi_copies", words[(first + static_cast<std::size_t>(mpi_rank())) % words.size()]);
+    World::mpi().run([](Communicator& comm) {
+      for (const char* spec : {"ring", "two_shot"}) {
+        std::vector<float> data(300'000, static_cast<float>(comm.rank() + 1));
+        comm.all_reduce(std::span(data), ReduceOp::sum, {.algorithm = spec});
+        EXPECT_EQ(data, std::vector<float>(data.size(), sum_of_ranks(comm.size()))) << spec;
+      }
+    });
+  }
+  reset_option("mpi_copies");
 }
 
 TEST(MpiWorld, AMismatchIsToldToEveryRankAndTheCommunicatorWorksOn) {
@@ -126,6 +153,24 @@ TEST(MpiWorld, PartsOfASplitWorkSideBySide) {
       part->all_reduce(std::span(data).first(3));
     }
     EXPECT_FALSE(comm.split(Communicator::no_color));
+    comm.barrier();
+  });
+}
+
+TEST(MpiWorld, TheMemoryOfPartsThatHaveGoneIsUsedAgain) {
+  mpi_world().run([](Communicator& comm) {
+    constexpr std::size_t floats = 100'000;
+    const auto address = [&] {
+      auto part = comm.split(0);
+      std::vector<float> data(floats, 1.0F);
+      part->all_reduce(std::span(data));
+      return reinterpret_cast<std::uintptr_t>(
+          part->shared_memory(floats * sizeof(float)).bytes().data());
+    };
+    const auto before = address();
+    std::uintptr_t after = 0;
+    for (int i = 0; i < 60; ++i) after = address();
+    EXPECT_LT(after, before + 20 * floats * sizeof(float));
     comm.barrier();
   });
 }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "preset_machines.hpp"
+#include "ringside/collectives/selector/fabric_order.hpp"
 #include "ringside/collectives/selector/groupings.hpp"
 #include "ringside/collectives/selector/orders.hpp"
 #include "ringside/collectives/selector/symmetry.hpp"
@@ -129,6 +130,32 @@ TEST(Orders, TheBestRingCrossesTheSlowLinkOnceEachWay) {
                                            costs.of_rings({&rings[1], 1})};
   EXPECT_NEAR(of_rings[0].load, 2 * of_rings[1].load, 1e-15);
   EXPECT_EQ(best_orders(of_rings, 1), (std::vector<std::size_t>{1}));
+}
+
+// --- orders and NVLink ---------------------------------------------------------------------------
+
+TEST(FabricOrder, SaysWhereARingLeavesNvlinkAndWhichStays) {
+  const Machine machine = machine_of("dgx1v");
+  const auto gpus = all_gpus(machine);
+  const auto remark = off_fabric_remark(machine, gpus, parse_spec("ring:slices=4"));
+  EXPECT_NE(remark.find("leaves NVLink from GPU3 to GPU4 and from GPU7 to GPU0; ring:order="),
+            std::string::npos)
+      << remark;
+  const auto begin = remark.find("ring:"), end = remark.find(" stays");
+  const auto better = remark.substr(begin, end - begin);
+  EXPECT_NE(better.find("slices=4"), std::string::npos) << better;
+  EXPECT_EQ(off_fabric_remark(machine, gpus, parse_spec(better)), "");
+}
+
+TEST(FabricOrder, HasNothingToSayOfOthers) {
+  for (const auto& [preset, spec] : std::vector<std::pair<const char*, const char*>>{
+           {"dgx1v", "two_shot"},
+           {"dgx-a100", "ring"},
+           {"4gpu-pcie4-one-root", "ring"},
+           {"4gpu-nvlink-pairs", "ring"}}) {  // no ring of NVLink alone
+    const Machine machine = machine_of(preset);
+    EXPECT_EQ(off_fabric_remark(machine, all_gpus(machine), parse_spec(spec)), "") << preset;
+  }
 }
 
 }  // namespace

@@ -79,12 +79,14 @@ TEST(Explain, OfRingOrdersSaysHowOftenEachCrossesTheUplinks) {
   const auto& far = link_of(facts.plans[1], "switch0");
   EXPECT_EQ(near.out.bytes, 1.5 * message);
   EXPECT_EQ(far.out.bytes, 3.0 * message);
-  EXPECT_EQ(near.out.pairs, (std::vector<std::pair<int, int>>{{1, 3}}));
-  EXPECT_EQ(far.out.pairs, (std::vector<std::pair<int, int>>{{0, 2}, {1, 3}}));
+  EXPECT_EQ(near.out.crossings, (std::vector<Crossing>{{1, 3, 1.5 * message}}));
+  EXPECT_EQ(far.out.crossings,
+            (std::vector<Crossing>{{0, 2, 1.5 * message}, {1, 3, 1.5 * message}}));
   EXPECT_LT(facts.plans[0].seconds, facts.plans[1].seconds);
   const std::string text = explanation_text(facts);
   EXPECT_TRUE(says(text, "switch0 -> host0 is crossed by one pair: GPU1 -> GPU3"));
-  EXPECT_TRUE(says(text, "switch0 -> host0 is crossed by 2 pairs: GPU0 -> GPU2 and GPU1 -> GPU3"));
+  EXPECT_TRUE(says(
+      text, "switch0 -> host0 is crossed by 2 pairs, 1.5 S each: GPU0 -> GPU2 and GPU1 -> GPU3"));
   EXPECT_TRUE(says(text,
                    "ring:order=0-2-1-3 sends 2 times as much over switch0 -> host0, which GPUs "
                    "share:\n  2 pairs of GPUs that exchange data lie across it, with "
@@ -132,7 +134,26 @@ TEST(Explain, SaysThatDataGoThroughTheHostWhereGpusDoNotReachEachOther) {
   EXPECT_TRUE(facts.plans.front().lowered);
   EXPECT_GT(link_of(facts.plans.front(), "switch0").out.bytes, 2.5 * message)
       << "also what stays behind a switch crosses its uplink";
-  EXPECT_TRUE(says(explanation_text(facts), "copies through the host"));
+  const std::string text = explanation_text(facts);
+  EXPECT_TRUE(says(text, "copies through the host"));
+  EXPECT_TRUE(says(text, "GPU0 -> host memory"));
+  EXPECT_FALSE(says(text, "GPU0 -> GPU0"));
+  EXPECT_TRUE(says(text, "a bound (without what going through the host's memory costs)"));
+}
+
+TEST(Explain, ComparedWithItselfAPlanIsToldOnce) {
+  const std::string text =
+      explanation_text(explain("4gpu-pcie4-two-switches", {"ring", "ring", "two_shot"}));
+  EXPECT_TRUE(says(text, "ring: the same plan was given twice."));
+  EXPECT_FALSE(says(text, "1 times as long"));
+  const auto first = text.find("\nring takes");
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_EQ(text.find("(simulated), ", text.find("(simulated), ", first) + 1),
+            text.rfind("(simulated), "))
+      << "ring and two_shot, once each";
+  const std::string equal =
+      explanation_text(explain("4gpu-pcie4-two-switches", {"ring", "ring:order=0-1-2-3"}));
+  EXPECT_TRUE(says(equal, "takes as long as")) << equal;
 }
 
 TEST(Explain, TellsTheChoiceAndTheOthers) {

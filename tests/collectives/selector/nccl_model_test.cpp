@@ -14,8 +14,13 @@
 namespace ringside::tests {
 namespace {
 
+NcclMachine seen_by_nccl(Topology topology, MachineSettings settings = {}) {
+  const LinkModel model = *link_model_for(topology).model;
+  return nccl_machine(Machine(std::move(topology), model, settings));
+}
+
 NcclMachine machine_of(const std::string& preset) {
-  return nccl_machine(make_preset(preset).value());
+  return seen_by_nccl(make_preset(preset).value());
 }
 
 NcclPrediction find(const std::vector<NcclPrediction>& all, NcclAlgorithm algorithm,
@@ -60,7 +65,7 @@ TEST(NcclGraph, CountsOneFigureForTheSocketLinksOfAllProcessorsOfAMaker) {
       topology.node(id).details["vendor"] = vendor;
       topology.node(id).details["modelid"] = model;
     }
-    const NcclChannels channels = nccl_machine(topology).ring;
+    const NcclChannels channels = seen_by_nccl(topology).ring;
     return channels.count * channels.intra;
   };
   EXPECT_EQ(ring_with("GenuineIntel", "79"), 6) << "Broadwell";
@@ -71,7 +76,7 @@ TEST(NcclGraph, CountsOneFigureForTheSocketLinksOfAllProcessorsOfAMaker) {
 TEST(NcclGraph, TakesAFifthMoreOfPcieBehindAnIntelRoot) {
   Topology topology = make_preset("4gpu-pcie4-one-root").value();
   const auto total = [&] {
-    const NcclChannels ring = nccl_machine(topology).ring;
+    const NcclChannels ring = seen_by_nccl(topology).ring;
     return ring.count * ring.intra;
   };
   EXPECT_EQ(total(), 24);
@@ -82,7 +87,32 @@ TEST(NcclGraph, TakesAFifthMoreOfPcieBehindAnIntelRoot) {
 
 TEST(NcclGraph, SaysWhatItAssumes) {
   EXPECT_TRUE(machine_of("8gpu-two-sockets").assumptions.empty());
-  EXPECT_FALSE(machine_of("g5.12xlarge").assumptions.empty()) << "its lanes are not known";
+  Topology topology = make_preset("8gpu-two-sockets").value();
+  for (const NodeId id : topology.of_kind(NodeKind::numa_node)) topology.node(id).details.clear();
+  EXPECT_FALSE(seen_by_nccl(topology).assumptions.empty()) << "whose processors these are";
+}
+
+TEST(NcclGraph, TakesPcieOfUnknownGenerationAsTheTwinDoes) {
+  Topology topology = make_preset("4gpu-pcie4-one-root").value();
+  for (LinkId id = 0; id < static_cast<LinkId>(topology.links().size()); ++id) {
+    topology.link(id).generation.reset();
+    topology.link(id).width.reset();
+  }
+  const NcclChannels ring = seen_by_nccl(topology).ring;
+  EXPECT_EQ(ring.count * ring.intra, 24) << "4.0 x16, not 3.0";
+}
+
+TEST(NcclGraph, WithoutPeerAccessUplinksAreCrossedTwice) {
+  const auto ring = [](const char* preset, std::optional<bool> peer_access) {
+    const NcclChannels found =
+        seen_by_nccl(make_preset(preset).value(), {.peer_access = peer_access}).ring;
+    return found.count * found.intra;
+  };
+  EXPECT_EQ(ring("4gpu-pcie4-two-switches", std::nullopt), 24);
+  EXPECT_EQ(ring("4gpu-pcie4-two-switches", false), 12)
+      << "both GPUs of a switch send up its uplink";
+  EXPECT_EQ(ring("4gpu-pcie4-one-root", false), 24) << "each GPU has a link up of its own";
+  EXPECT_EQ(ring("dgx-a100", false), ring("dgx-a100", std::nullopt)) << "NVLink stays";
 }
 
 TEST(NcclGraph, RefusesASingleGpu) {
@@ -93,7 +123,7 @@ TEST(NcclGraph, RefusesASingleGpu) {
                       .address = {},
                       .model = {},
                       .details = {}});
-  EXPECT_THROW((void)nccl_machine(topology), Error);
+  EXPECT_THROW((void)seen_by_nccl(topology), Error);
 }
 
 TEST(NcclModel, OfAnA100BoxIsWhatItsFiguresSay) {

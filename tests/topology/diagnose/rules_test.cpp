@@ -91,6 +91,58 @@ TEST(Rules, EachThatLooksAtTextHasACaseWhereItFiresAndANearMiss) {
   }
 }
 
+Diagnosis only_finding(std::string_view id, const std::vector<std::string>& texts) {
+  std::vector<EvidenceText> given;
+  for (const auto& text : texts) given.push_back({std::to_string(given.size()), text});
+  const auto found = apply(*std::ranges::find(rules(), id, &Rule::id), read_evidence(given));
+  return found.size() == 1 ? found.front() : Diagnosis{};
+}
+
+std::string corpus_text(const std::string& file) {
+  return read_file((data_folder() / file).string());
+}
+
+TEST(Rules, NobodyIsBlamedWhereCudaOnlySaysThatThereIsNoPeerAccess) {
+  const auto found = only_finding("D05", {"Device=0 CANNOT Access Peer Device=1\n"
+                                          "Device=1 CANNOT Access Peer Device=0\n"
+                                          "Unidirectional P2P=Disabled Bandwidth Matrix (GB/s)\n"
+                                          "   D\\D     0      1\n"
+                                          "     0 800.00  10.00\n"
+                                          "     1  10.00 800.00\n",
+                                          "\tGPU0\tGPU1\nGPU0\t X \tPHB\nGPU1\tPHB\t X \n"});
+  EXPECT_NE(found.why.find("not told"), std::string::npos) << found.why;
+  EXPECT_EQ(found.fix.find("GeForce"), std::string::npos) << found.fix;
+  ASSERT_FALSE(found.shown.empty());
+  EXPECT_NE(found.shown.front().text.find("CANNOT"), std::string::npos);
+}
+
+TEST(Rules, AmdsCardsGetAmdsCures) {
+  for (const char* file :
+       {"posted/002-amd-smi-2xr9700-pcie.txt", "posted/010-rocm-smi-access-table.txt"}) {
+    const auto found = only_finding("D05", {corpus_text(file)});
+    EXPECT_NE(found.fix.find("ROCm"), std::string::npos) << file << ": " << found.fix;
+    EXPECT_EQ(found.fix.find("NVIDIA"), std::string::npos) << found.fix;
+    EXPECT_FALSE(found.shown.empty()) << file;
+  }
+}
+
+TEST(Rules, AcsCostsNothingWhereNoPeerAccessGoesThatWay) {
+  const auto& rule = *std::ranges::find(rules(), "D01", &Rule::id);
+  const auto found = apply(
+      rule, evidence_in(data_folder() / "diagnose/rules/d01-certain-risk-without-peer-access"));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found.front().harm, Harm::risk);
+  EXPECT_TRUE(found.front().mend.empty());
+}
+
+TEST(Rules, TheOrderThatIsBestWithoutPeerAccessIsPricedWithoutIt) {
+  const auto& rule = *std::ranges::find(rules(), "D13", &Rule::id);
+  const auto found = apply(rule, evidence_in(data_folder() / "diagnose/rules/d13-certain-8x3090"));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found.front().mend.as_is, std::vector<std::string>{"p2p=off"});
+  EXPECT_EQ(found.front().mend.mended, std::vector<std::string>{"p2p=off"});
+}
+
 TEST(Rules, AreListedInTheOrderOfTheirIds) {
   for (std::size_t i = 1; i < rules().size(); ++i) EXPECT_LT(rules()[i - 1].id, rules()[i].id);
   for (const auto& rule : rules()) {

@@ -86,6 +86,60 @@ TEST(WhatIf, LinksAndGpusGo) {
   EXPECT_EQ(seven.topology().node(seven.topology().gpus()[2]).name, "GPU3");
 }
 
+TEST(WhatIf, PeerAccessCanBeOnWhereTheClassHasNone) {
+  const auto cloud = *make_preset("g5.12xlarge");
+  EXPECT_FALSE(made(described(cloud)).peer_access(0, 1));
+  EXPECT_TRUE(changed(cloud, "p2p=on").peer_access(0, 1));
+  Topology forbidden = *make_preset("4gpu-pcie4-one-root");
+  const auto gpus = forbidden.gpus();
+  forbidden.peer_access.push_back(
+      {.from = gpus[0], .to = gpus[1], .capability = "", .status = "GNS"});
+  EXPECT_FALSE(made(described(forbidden)).peer_access(0, 1));
+  EXPECT_TRUE(changed(forbidden, "p2p=on").peer_access(0, 1));
+}
+
+TEST(WhatIf, AGpuMayBeNamedByItsNumber) {
+  const auto machine = changed(*make_preset("4gpu-pcie4-one-root"), "slot:2=x8");
+  EXPECT_NEAR(transfer_rate(machine, copies({{2, 0}})), 13, 0.1);
+}
+
+TEST(WhatIf, WhatChangesNothingIsSeen) {
+  const auto alike = [](const char* preset, const char* word) {
+    const auto machine = described(*make_preset(preset));
+    return act_alike(made(machine), made(with_what_if(machine, word)));
+  };
+  EXPECT_TRUE(alike("dgx-a100", "p2p=off")) << "all over NVLink";
+  EXPECT_TRUE(alike("4gpu-pcie4-one-root", "acs=on")) << "no switch";
+  EXPECT_TRUE(alike("4gpu-pcie4-two-switches", "collapse=on")) << "two roots only";
+  EXPECT_TRUE(alike("4gpu-pcie4-one-root", "slot:GPU1=x16"));
+  EXPECT_TRUE(alike("4gpu-pcie4-one-root", "copies=kernel"));
+  EXPECT_FALSE(alike("4gpu-pcie4-two-switches", "p2p=off"));
+  EXPECT_FALSE(alike("4gpu-pcie4-two-switches", "acs=on"));
+  EXPECT_FALSE(alike("4gpu-pcie4-one-root", "slot:GPU1=x8"));
+  EXPECT_FALSE(alike("4gpu-pcie4-one-root", "copies=engine"));
+  EXPECT_FALSE(alike("4gpu-pcie4-one-root", "pcie:GPU0=gen3"));
+}
+
+TEST(WhatIf, ContradictionsAreRefused) {
+  const auto check = [](std::vector<std::string> words) { check_what_ifs(words); };
+  for (const auto& words :
+       std::vector<std::vector<std::string>>{{"p2p=on", "p2p=off"},
+                                             {"acs=on", "slot:GPU0=x4", "acs=off"},
+                                             {"slot:GPU3=x4", "slot:3=x8"},
+                                             {"pcie=gen3", "pcie=gen4"}})
+    EXPECT_NE(error_of([&] { check(words); }).find("contradict"), std::string::npos);
+  EXPECT_NO_THROW(
+      check({"pcie=gen3", "pcie:GPU3=gen4", "slot:GPU2=x4", "slot:GPU3=x8", "p2p=off", "p2p=off"}));
+}
+
+TEST(WhatIf, LanesAreAPowerOfTwo) {
+  for (const char* word : {"slot:GPU0=x3", "slot:GPU0=x64", "slot:GPU0=x12"})
+    EXPECT_NE(error_of([&] {
+                (void)changed(*make_preset("4gpu-pcie4-one-root"), word);
+              }).find("1, 2, 4, 8, 16, 32"),
+              std::string::npos);
+}
+
 TEST(WhatIf, WhoMovesCopies) {
   EXPECT_EQ(changed(*make_preset("dgx-a100"), "copies=engine").mover(), Mover::copy_engine);
   EXPECT_EQ(changed(*make_preset("dgx-a100"), "copies=kernel").mover(), Mover::kernel);
@@ -139,6 +193,30 @@ TEST(Settings, AnUnknownNameIsToldWithTheNearest) {
   for (const char* text : {"pcie.kernel", "pcie.kernel=", "pcie.kernel=fast", "pcie.kernel=-1"})
     EXPECT_NE(error_of([&] { (void)given("dgx-a100", text); }).find("NAME=NUMBER"),
               std::string::npos);
+}
+
+TEST(Settings, WhatNoFigureCanBeIsRefusedInWords) {
+  const auto refused = [](const char* setting) {
+    return error_of([&] { (void)given("4gpu-pcie4-two-switches", setting); });
+  };
+  for (const auto& [setting, words] : std::vector<std::pair<const char*, const char*>>{
+           {"pcie.kernel=7", "from 0.001 to 1"},
+           {"pcie.both_ways=0", "from 0.001 to 1"},
+           {"copies.by_engine=0.5", "0 (no) or 1 (yes)"},
+           {"pcie.peer_access=2", "0 (no) or 1 (yes)"},
+           {"pcie_generation.default=9", "from 1 to 6"},
+           {"switch.collapse_from=1.5", "whole"},
+           {"pcie4.x16.bandwidth=0", "GB/s"},
+           {"pcie4.x8.bandwidth=1e9", "GB/s"},
+           {"memory.default=1e6", "GB/s"},
+           {"overhead.op=1e9", "us"},
+           {"GPU3-switch1=1e-6", "GB/s"},
+           {"GPU3-switch1=1e6", "GB/s"}}) {
+    EXPECT_NE(refused(setting).find(words), std::string::npos) << refused(setting);
+    EXPECT_NE(refused(setting).find(setting), std::string::npos) << refused(setting);
+  }
+  for (const char* setting : {"pcie.kernel=1", "copies.by_engine=1", "overhead.op=0"})
+    EXPECT_NO_THROW((void)given("4gpu-pcie4-two-switches", setting));
 }
 
 }  // namespace

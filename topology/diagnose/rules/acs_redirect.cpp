@@ -13,18 +13,12 @@ namespace ringside {
 namespace {
 
 constexpr const char* fix =
-    "switch ACS off in the BIOS, or clear it at every boot on all bridges between the GPUs, root "
+    "switch ACS (Access Control Services) off in the BIOS, or clear it at every boot on all "
+    "bridges between the GPUs, root "
     "ports and switch ports alike: setpci -s BRIDGE ECAP_ACS+6.w=0000 (bare metal only; a virtual "
     "machine needs it, there the hypervisor must enable ATS)";
 constexpr const char* confirm =
     "sudo lspci -vvv | grep -E '^[0-9a-f]|ACSCtl' shows ReqRedir+ on a bridge above a GPU";
-
-bool is_nvidia_gpu(const LspciDevice& device) {
-  return device.description.find("NVIDIA") != std::string::npos &&
-         (device.description.find("controller") != std::string::npos) &&
-         device.description.find("Audio") == std::string::npos &&
-         device.description.find("USB") == std::string::npos;
-}
 
 /// Pairs of GPUs that are joined below a host bridge; nothing where that is not known.
 std::optional<bool> any_pair_joined_by_switch(const Topology* topology) {
@@ -94,12 +88,12 @@ std::vector<Diagnosis> from_tree(const Topology& topology) {
 /// Pairs below one switch copy no faster than pairs that go through the processor, and not near
 /// what their links can do: or twice as slow each way when both directions run.
 std::vector<Diagnosis> from_bandwidth(const Evidence& evidence) {
-  constexpr double no_faster = 1.02, far_below_wire = 0.7, one_uplink = 1.3;
+  constexpr double no_faster = 1.02, far_below_wire = 0.7, one_uplink = 1.3, of_staging = 0.85;
   if (evidence.has(Input::access_control)) return {};  // the bridges themselves were asked
   const auto pairs = gpu_pairs(evidence);
-  const auto near = [](const GpuPair& pair) {
-    return !pair.fabric && pair.pcie.decided() && pair.status != "NS" && pair.status != "GNS" &&
-           pair.status != "CNS" && pair.pcie.value == LinkClass::pix;
+  const auto near = [&](const GpuPair& pair) {
+    return !pair.fabric && pair.pcie.decided() && pair.pcie.value == LinkClass::pix &&
+           peer_access_possible(evidence, pair) != false;
   };
   const auto far = [](const GpuPair& pair) {
     return !pair.fabric && pair.pcie.decided() && pair.pcie.value > LinkClass::pxb;
@@ -117,14 +111,73 @@ std::vector<Diagnosis> from_bandwidth(const Evidence& evidence) {
   const bool one_way_slow = *inside < far_below_wire * *wire;
   const bool both_ways_slow = both && *both < one_uplink * *inside;
   if (!one_way_slow && !both_ways_slow) return {};
+  // CUDA's test prints "P2P=Enabled" also where there is none: then these are copies through the
+  // host, and slow near pairs are what is expected of those.
+  const bool known = peer_access_possible(evidence, *first) == true;
+  if (!known && *inside < of_staging * *outside) return {};  // D13 says so
   auto found = diagnosis_of(
-      Certainty::likely,
+      known ? Certainty::likely : Certainty::possible,
       fmt::format(
-          "with peer access, GPUs below one switch copy {} GB/s to each other, GPUs below "
+          "{}, GPUs below one switch copy {} GB/s to each other, GPUs below "
           "different ones {} GB/s (means, measured); inside the switch {} GB/s are predicted",
+          known ? "with peer access"
+                : "in a test with P2P on (whether there is peer access no input "
+                  "tells; without it this is copying through the host, D13)",
           gb(*inside), gb(*outside), gb(*wire)),
       {});
   found.decided_by = {Input::access_control};
+  if (!known) {
+    found.decided_by.push_back(Input::peer_matrix);
+    found.confirm = fmt::format("nvidia-smi topo -p2p r shows OK, and {}", confirm);
+  }
+  return {std::move(found)};
+}
+
+/// Pairs below one switch copy in both directions at once what their links can do: data that ACS
+/// turns around share one uplink, which carries half of that.
+bool measured_at_full_speed(const Evidence& evidence) {
+  constexpr double near_wire = 0.8, both_at_once = 1.6;
+  const auto pairs = gpu_pairs(evidence);
+  bool any = false;
+  for (const auto& pair : pairs) {
+    if (pair.fabric || !pair.pcie.decided() || pair.pcie.value > LinkClass::pxb) continue;
+    const auto one = measured_pair(evidence, pair, true);
+    const auto both = evidence.measured.bandwidth({.from = pair.first,
+                                                   .to = pair.second,
+                                                   .traffic = MeasuredTraffic::both_ways,
+                                                   .peer_access = true});
+    const auto wire = predicted_pair(evidence, pair, true);
+    if (!one || !both || !wire) continue;
+    if (*one < near_wire * *wire || *both < both_at_once * *wire) return false;
+    any = true;
+  }
+  return any;
+}
+
+/// No pair below one switch reaches the other's memory, so nothing goes where ACS would turn it.
+bool nothing_goes_there(const Evidence& evidence) {
+  if (switched_on(evidence, "NCCL_P2P_DISABLE")) return true;
+  bool any = false;
+  for (const auto& pair : gpu_pairs(evidence)) {
+    if (pair.fabric || (pair.pcie.decided() && pair.pcie.value > LinkClass::pxb)) continue;
+    if (peer_access_possible(evidence, pair) != false) return false;
+    any = true;
+  }
+  return any;
+}
+
+/// What bridges say holds as far as nothing else says that it does no harm.
+std::vector<Diagnosis> weighed(const Evidence& evidence, Diagnosis found) {
+  if (nothing_goes_there(evidence)) {
+    found.harm = Harm::risk;
+    found.why += ". It costs nothing now: no GPU reaches another's memory here";
+    found.mend = {};
+    found.slowdown = 1;
+  } else if (measured_at_full_speed(evidence)) {
+    found.certainty = Certainty::possible;
+    found.why += ". But copies below the switch run at full speed in both directions (measured)";
+    found.slowdown = 1;
+  }
   return {std::move(found)};
 }
 
@@ -138,17 +191,20 @@ std::vector<Diagnosis> find(const Evidence& evidence) {
         if (auto line = evidence.line(links.reading->source, number); line && lines.size() < 4)
           lines.push_back(std::move(*line));
     if (!between.empty())
-      return {diagnosis_of(
-          Certainty::certain,
-          fmt::format("{} between two GPUs {} ReqRedir+: what one GPU writes to the "
-                      "other goes up to the processor instead of through the "
-                      "switch",
-                      between.size() == 1 ? "a bridge" : fmt::format("{} bridges", between.size()),
-                      between.size() == 1 ? "has" : "have"),
-          std::move(lines))};
+      return weighed(
+          evidence,
+          diagnosis_of(Certainty::certain,
+                       fmt::format("{} between two GPUs {} ReqRedir+: what one GPU writes to the "
+                                   "other goes up to the processor instead of through the "
+                                   "switch",
+                                   between.size() == 1 ? "a bridge"
+                                                       : fmt::format("{} bridges", between.size()),
+                                   between.size() == 1 ? "has" : "have"),
+                       std::move(lines)));
   }
   if (const auto* topology = evidence.topology())
-    if (auto found = from_tree(*topology); !found.empty()) return found;
+    if (auto found = from_tree(*topology); !found.empty())
+      return weighed(evidence, std::move(found.front()));
   for (const auto& links : evidence.all<LspciLinks>()) {
     const auto redirecting = std::ranges::count_if(links->devices, [](const LspciDevice& device) {
       return device.acs && device.acs->redirects();
@@ -163,7 +219,7 @@ std::vector<Diagnosis> find(const Evidence& evidence) {
                                    : "the lines do not tell whether these lie between GPUs"),
         evidence.lines_with(*links.reading, "ReqRedir+"));
     found.decided_by = {Input::topology_matrix, Input::access_control, Input::pair_bandwidth};
-    return {std::move(found)};
+    return weighed(evidence, std::move(found));
   }
   return from_bandwidth(evidence);
 }
@@ -172,7 +228,7 @@ std::vector<Diagnosis> find(const Evidence& evidence) {
 
 Rule acs_redirect_rule() {
   return {.id = "D01",
-          .title = "ACS sends peer traffic up to the processor",
+          .title = "ACS sends traffic between GPUs up to the processor",
           .source =
               "NVIDIA/nccl#949, NVIDIA/nccl#2079, NVIDIA/nccl#629, NVIDIA/nccl#606, "
               "voipmonitor/rtx6kpro, NVIDIA/caffe#10",

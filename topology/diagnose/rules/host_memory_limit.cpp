@@ -7,6 +7,7 @@
 
 #include "ringside/topology/diagnose/rules.hpp"
 #include "ringside/topology/diagnose/rules/shared.hpp"
+#include "ringside/topology/diagnose/rules/tables.hpp"
 
 namespace ringside {
 namespace {
@@ -19,7 +20,7 @@ constexpr double clearly_fewer = 0.75;
 std::vector<Diagnosis> find(const Evidence& evidence) {
   const auto staging = staging_of(evidence);
   if (!staging) return {};
-  const auto tables = evidence.all<CollectiveRows>();
+  const auto tables = tables_of_one_host(evidence);
   for (const auto& few : tables)
     for (const auto& many : tables) {
       const int less = few->ranks.value_or(0), more = many->ranks.value_or(0);

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "ringside/base/text.hpp"
 #include "ringside/topology/diagnose/rules.hpp"
 #include "ringside/topology/diagnose/rules/shared.hpp"
 
@@ -44,6 +45,29 @@ bool share_processors(const Evidence& evidence, int first, int second) {
   return false;
 }
 
+/// As lscpu states it; 0 where nothing does.
+int sockets_of(const Evidence& evidence) {
+  const auto stated = evidence.host_value(HostFactKind::processor, "Socket(s)");
+  return static_cast<int>(parse_int(stated ? stated->value : "", 1, 1024).value_or(0));
+}
+
+std::string why_alone(int gpu, std::size_t others, int sockets) {
+  if (sockets >= 2)
+    return fmt::format(
+        "GPU{} is alone on its socket, the other {} are together on the other: every ring crosses "
+        "between the sockets twice",
+        gpu, others);
+  if (sockets == 1)
+    return fmt::format(
+        "GPU{} is alone on its NUMA node, the other {} are together on another of the same socket: "
+        "every ring crosses between the nodes twice, which costs less than between sockets",
+        gpu, others);
+  return fmt::format(
+      "GPU{} is SYS from the other {}, which are together: it is alone on its socket or, where a "
+      "socket has several, on its NUMA node; every ring crosses there twice",
+      gpu, others);
+}
+
 std::vector<Diagnosis> find(const Evidence& evidence) {
   const auto groups = groups_of(gpu_pairs(evidence));
   if (groups.size() != 2) return {};
@@ -52,30 +76,26 @@ std::vector<Diagnosis> find(const Evidence& evidence) {
   if (lone.size() != 1 || rest.size() < 2) return {};
   const int gpu = *lone.begin();
   const bool doubtful = share_processors(evidence, gpu, *rest.begin());
+  const int sockets = sockets_of(evidence);
   Diagnosis found;
-  found.certainty = doubtful ? Certainty::possible : Certainty::certain;
-  found.why =
-      doubtful
-          ? fmt::format(
-                "GPU{} is SYS from the other {}, but all list the same processors: the firmware "
-                "may not tell where it sits",
-                gpu, rest.size())
-          : fmt::format(
-                "GPU{} is alone on its socket, the other {} are together on the other: every "
-                "ring crosses between the sockets twice",
-                gpu, rest.size());
+  found.certainty = doubtful || sockets < 2 ? Certainty::possible : Certainty::certain;
+  found.why = doubtful ? fmt::format(
+                             "GPU{} is SYS from the other {}, but all list the same processors: "
+                             "the firmware may not tell where it sits",
+                             gpu, rest.size())
+                       : why_alone(gpu, rest.size(), sockets);
   found.confirm =
       "cat /sys/bus/pci/devices/*/numa_node of the GPUs, and the manual of the board; "
       "copies between pairs are slower with this GPU than without";
   found.decided_by = {Input::pair_bandwidth};
+  if (sockets == 0) found.decided_by.push_back(Input::processors);
   const std::vector<std::string> name = {fmt::format("GPU{}", gpu)};
   for (const auto& matrix : evidence.all<LinkMatrix>())
     add_lines(found.shown, evidence.rows_of(*matrix.reading, name));
   found.fix = fmt::format(
-      "move the card to a slot of the other socket, or train on the other {}: the sum over 3 may "
-      "be "
-      "faster than over 4. Otherwise see to it that rings enter and leave it once",
-      rest.size());
+      "move the card to a slot of the {} that the others are on, or train on the other {}: the sum "
+      "over {} may be faster than over {}. Otherwise see to it that rings enter and leave it once",
+      sockets == 1 ? "NUMA node" : "socket", rest.size(), rest.size(), rest.size() + 1);
   found.mend.mended = {fmt::format("remove:GPU{}", gpu)};
   return {std::move(found)};
 }
@@ -84,7 +104,7 @@ std::vector<Diagnosis> find(const Evidence& evidence) {
 
 Rule lone_gpu_rule() {
   return {.id = "D17",
-          .title = "One GPU is alone on its socket",
+          .title = "One GPU is alone on its socket or NUMA node",
           .source = "NVIDIA/nccl#428, public file 57509748144, noonghunna/club-3090#46",
           .inputs = {Input::topology_matrix},
           .find = find};

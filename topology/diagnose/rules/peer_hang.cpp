@@ -11,9 +11,9 @@ namespace ringside {
 namespace {
 
 constexpr const char* fix =
-    "now: NCCL_P2P_DISABLE=1, so that nothing goes from GPU to GPU directly. Then, once ACSCtl and "
-    "the IOMMU's state confirm it: ACS off on all bridges between the GPUs, or iommu=pt on the "
-    "kernel's command line";
+    "at once: set NCCL_P2P_DISABLE=1 for the job, so that nothing goes from GPU to GPU directly. "
+    "Then, if the check confirms it: switch ACS off on all bridges between the GPUs (BIOS), or add "
+    "iommu=pt to the kernel's command line";
 constexpr const char* confirm =
     "sudo lspci -vvv | grep ACSCtl shows ReqRedir+, or dmesg | grep 'Default domain type' shows "
     "Translated";
@@ -61,7 +61,7 @@ std::vector<Diagnosis> find(const Evidence& evidence) {
   found.shown = blamed;
   found.decided_by = {Input::access_control, Input::kernel_command_line, Input::verified_copies};
   if (hang != faults.end()) {
-    found.certainty = blamed.empty() ? Certainty::possible : Certainty::likely;
+    found.certainty = Certainty::likely;
     found.why =
         fmt::format("a copy between GPUs never ended ({}){}", hang->text,
                     blamed.empty() ? "; whether ACS or an IOMMU is why, the inputs do not tell"

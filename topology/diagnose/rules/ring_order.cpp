@@ -7,6 +7,7 @@
 #include <map>
 
 #include "ringside/topology/diagnose/rules.hpp"
+#include "ringside/topology/diagnose/rules/log_ranks.hpp"
 #include "ringside/topology/diagnose/rules/shared.hpp"
 
 namespace ringside {
@@ -59,22 +60,43 @@ bool is_permutation_of_gpus(const std::vector<int>& ring, const Evidence& eviden
   return true;
 }
 
+/// The variable that gives NCCL its rings, with its value.
+std::optional<StatedValue> setting_of_rings(const Evidence& evidence) {
+  for (const char* variable : {"NCCL_GRAPH_FILE", "NCCL_RINGS"})
+    if (auto value = evidence.environment(variable)) {
+      value->value = fmt::format("{}={}", variable, value->value);
+      return value;
+    }
+  return std::nullopt;
+}
+
+/// Ranks in another order would not do: NCCL looks for rings among the GPUs, not the ranks.
+std::string graph_file_cure(const std::vector<int>& ring) {
+  return fmt::format(
+      "NCCL_GRAPH_FILE with the ring {} (--nccl-graph writes the file) makes NCCL take the shorter "
+      "way",
+      fmt::join(ring, " "));
+}
+
 std::vector<Diagnosis> find(const Evidence& evidence) {
   if (staging_of(evidence) || connections_via(evidence, "P2P") == 0) return {};
   const auto classes = classes_of(gpu_pairs(evidence));
   if (classes.empty()) return {};
-  for (const auto& log : evidence.all<NcclLog>())
-    for (const auto& [channel, ring] : log->rings) {
-      if (!is_permutation_of_gpus(ring, evidence)) continue;
+  for (const auto& log : evidence.all<NcclLog>()) {
+    const auto gpus = gpus_of_ranks(evidence, *log.facts);
+    for (const auto& [channel, ranks] : log->rings) {
+      if (!gpus || !is_permutation_of_gpus(ranks, evidence)) continue;
+      std::vector<int> ring;
+      for (const int rank : ranks) ring.push_back(gpus->at(static_cast<std::size_t>(rank)));
       const auto better = nearest_next(classes, ring);
       const int now = crossings(classes, ring), least = crossings(classes, better);
       if (now < 2 * least || least == 0) continue;
       Diagnosis found;
       found.certainty = Certainty::certain;
       found.why = fmt::format(
-          "the ring {} leaves a switch {} times, {} would do: each time more takes a share of the "
-          "same "
-          "uplinks",
+          "the ring over GPUs {} leaves a switch {} times, {} would do: each time more takes a "
+          "share "
+          "of the same uplinks",
           fmt::join(ring, " "), now, least);
       found.shown = evidence.lines(
           *log.reading,
@@ -87,13 +109,15 @@ std::vector<Diagnosis> find(const Evidence& evidence) {
         add_lines(found.shown, evidence.rows_of(*matrix.reading, matrix->names));
       found.mend.ring_as_is = ring;
       found.mend.ring_order = better;
-      found.fix = fmt::format(
-          "ranks in the order of the switches: CUDA_VISIBLE_DEVICES={}, and no NCCL_RINGS or "
-          "NCCL_GRAPH_FILE that says otherwise",
-          fmt::join(better, ","));
+      const auto setting = setting_of_rings(evidence);
+      if (setting) found.shown.insert(found.shown.begin(), setting->line);
+      found.fix = setting ? fmt::format("take {} away: it makes this ring. {}", setting->value,
+                                        graph_file_cure(better))
+                          : graph_file_cure(better);
       found.slowdown = static_cast<double>(now) / least;
       return {std::move(found)};
     }
+  }
   return {};
 }
 

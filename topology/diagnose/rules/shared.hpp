@@ -51,6 +51,12 @@ struct Staging {
 };
 [[nodiscard]] std::optional<Staging> staging_of(const Evidence& evidence);
 
+/// Whether GPUs of this pair reach each other's memory over PCIe: as the driver, CUDA or NCCL's log
+/// tells; no where the model is known to have no peer access. Nothing where nothing tells: CUDA's
+/// test measures "P2P=Enabled" also where there is none, by copies through the host.
+[[nodiscard]] std::optional<bool> peer_access_possible(const Evidence& evidence,
+                                                       const GpuPair& pair);
+
 /// Connections in NCCL's logs whose transport begins with this ("SHM", "P2P", "NET/Socket").
 [[nodiscard]] int connections_via(const Evidence& evidence, std::string_view transport);
 [[nodiscard]] std::vector<ShownLine> lines_via(const Evidence& evidence,
@@ -66,6 +72,22 @@ struct BestRow {
 [[nodiscard]] std::optional<BestRow> best_row(const Evidence& evidence,
                                               const Found<CollectiveRows>& table,
                                               std::uint64_t least = std::uint64_t{1} << 20);
+
+/// What some input tells of one GPU's link.
+struct GpuLink {
+  std::string name;  ///< "GPU3"
+  const PcieStatus* status = nullptr;
+  const Reading* reading = nullptr;
+  bool under_load = false;  ///< "Max" is what a busy link came to (preflight)
+};
+[[nodiscard]] std::vector<GpuLink> gpu_links(const Evidence& evidence);
+/// Of `nvidia-smi -q` the GPU's heading and the values of a section ("Link Width"), of a table its
+/// row.
+[[nodiscard]] std::vector<ShownLine> lines_of(const Evidence& evidence, const GpuLink& link,
+                                              std::string_view section);
+
+/// Of a list of devices: a GPU of NVIDIA, not its audio or USB functions.
+[[nodiscard]] bool is_nvidia_gpu(const LspciDevice& device);
 
 /// Whether a model of GPU is there; the part in any case ("rtx 4090", "geforce").
 [[nodiscard]] bool has_model(const Evidence& evidence, std::string_view part);

@@ -47,6 +47,9 @@ std::vector<Diagnosis> find(const Evidence& evidence) {
   const auto peers = [&]() -> std::optional<bool> {
     if (mean_measured(evidence, pairs, false, below_one_switch)) return false;
     if (staging) return std::nullopt;  // then whatever was measured went through the host
+    // The same where "P2P=Enabled" was measured without it, which that test does not tell.
+    const auto near = std::ranges::find_if(pairs, below_one_switch);
+    if (near != pairs.end() && peer_access_possible(evidence, *near) != true) return std::nullopt;
     return true;
   }();
   if (peers == true) return {};
@@ -62,6 +65,12 @@ std::vector<Diagnosis> find(const Evidence& evidence) {
       "{} GB/s (means, measured): data of the former go up and come down the same link",
       gb(*near), gb(*far));
   if (staging) found.shown = staging->lines;
+  if (!staging && !peers)
+    found.why +=
+        ". That holds if the GPUs have no peer access, which no input tells; with it, ACS is the "
+        "cause (D01)";
+  found.mend.as_is = {"p2p=off"};
+  found.mend.mended = {"p2p=off"};  // the cure leaves that as it is
   found.mend.ring_order = alternating_order(pairs);
   found.confirm =
       "nvidia-smi topo -p2p r shows no peer access; the collective is faster with the "

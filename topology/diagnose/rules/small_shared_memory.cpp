@@ -8,11 +8,13 @@
 #include "ringside/base/text.hpp"
 #include "ringside/topology/diagnose/rules.hpp"
 #include "ringside/topology/diagnose/rules/shared.hpp"
+#include "ringside/topology/diagnose/rules/tables.hpp"
 
 namespace ringside {
 namespace {
 
-/// A segment for each rank and channel; NCCL uses at least two channels.
+/// A segment for each rank and channel; NCCL uses at least two channels. A rule of thumb, of the
+/// segments that logs name: versions differ, and newer ones take less.
 constexpr std::int64_t segment_bytes = 9'637'888;
 constexpr int least_channels = 2;
 constexpr double mib = 1 << 20;
@@ -45,10 +47,17 @@ std::vector<ShownLine> complaints(const Evidence& evidence) {
   return lines;
 }
 
+bool has_connected(const Evidence& evidence) {
+  return std::ranges::any_of(evidence.all<NcclLog>(), [&](const auto& log) {
+    return !evidence.lines_with(*log.reading, "Connected all rings", 1).empty();
+  });
+}
+
 std::vector<Diagnosis> find(const Evidence& evidence) {
   if (auto lines = complaints(evidence); !lines.empty())
     return {diagnosis_of(Certainty::certain, "NCCL could not make its segment in /dev/shm",
                          std::move(lines))};
+  if (has_worked(evidence) || has_connected(evidence)) return {};  // it had room
   const auto available = evidence.host_value(HostFactKind::shared_memory, "available");
   const auto bytes = parse_int(available ? available->value : "", 0, INT64_MAX);
   const auto gpus = evidence.gpus();
@@ -60,11 +69,12 @@ std::vector<Diagnosis> find(const Evidence& evidence) {
   if (*bytes >= needed) return {};
   const auto staging = staging_of(evidence);
   auto found = diagnosis_of(
-      staging ? Certainty::certain : Certainty::possible,
-      fmt::format("/dev/shm has {:.0f} MiB free; {} ranks with {} channels need about {:.0f} MiB{}",
-                  static_cast<double>(*bytes) / mib, *gpus, channels,
-                  static_cast<double>(needed) / mib,
-                  staging ? "" : " if they do not reach each other directly"),
+      staging ? Certainty::likely : Certainty::possible,
+      fmt::format(
+          "/dev/shm has {:.0f} MiB free; {} ranks with {} channels need about {:.0f} MiB (a rule "
+          "of thumb){}",
+          static_cast<double>(*bytes) / mib, *gpus, channels, static_cast<double>(needed) / mib,
+          staging ? "" : " if they do not reach each other directly"),
       {available->line});
   if (staging) add_lines(found.shown, staging->lines, 4);
   found.decided_by = {Input::peer_matrix, Input::nccl_log};

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "ringside/topology/diagnose/rules.hpp"
+#include "ringside/topology/diagnose/rules/log_ranks.hpp"
 #include "ringside/topology/diagnose/rules/shared.hpp"
 
 namespace ringside {
@@ -12,10 +14,34 @@ namespace {
 
 constexpr double clearly_faster = 1.15;
 
-/// Pairs of which the driver says that they reach each other over PCIe.
-std::vector<GpuPair> allowed_pairs(const Evidence& evidence) {
+using Ends = std::set<std::pair<int, int>>;
+
+/// GPUs between which NCCL stages, both ways round; nothing where the log does not tell.
+std::optional<Ends> staged_pairs(const Evidence& evidence) {
+  Ends staged;
+  for (const auto& log : evidence.all<NcclLog>()) {
+    const auto gpus = gpus_of_ranks(evidence, *log.facts);
+    for (const auto& [transport, connections] : log->connections) {
+      if (!transport.starts_with("SHM")) continue;
+      if (!gpus || connections.empty()) return std::nullopt;
+      for (const auto& [from, to] : connections) {
+        const int first = gpus->at(static_cast<std::size_t>(from)),
+                  second = gpus->at(static_cast<std::size_t>(to));
+        staged.insert({first, second});
+        staged.insert({second, first});
+      }
+    }
+  }
+  return staged;
+}
+
+/// Pairs of which the driver says that they reach each other over PCIe, and that NCCL stages.
+std::vector<GpuPair> judged_pairs(const Evidence& evidence, const std::optional<Ends>& staged) {
   auto pairs = gpu_pairs(evidence);
-  std::erase_if(pairs, [](const GpuPair& pair) { return pair.fabric || pair.status != "OK"; });
+  std::erase_if(pairs, [&](const GpuPair& pair) {
+    return pair.fabric || pair.status != "OK" ||
+           (staged && !staged->contains({pair.first, pair.second}));
+  });
   return pairs;
 }
 
@@ -35,14 +61,16 @@ std::optional<Gain> measured_gain(const Evidence& evidence, const std::vector<Gp
 }
 
 std::vector<Diagnosis> find(const Evidence& evidence) {
-  const auto pairs = allowed_pairs(evidence);
-  if (pairs.empty() || connections_via(evidence, "SHM") == 0) return {};
+  if (connections_via(evidence, "SHM") == 0) return {};
+  const auto staged = staged_pairs(evidence);
+  const auto pairs = judged_pairs(evidence, staged);
+  if (pairs.empty()) return {};
   const auto gain = measured_gain(evidence, pairs);
   if (gain && gain->with < clearly_faster * gain->without) return {};  // it would win nothing
   const auto set = evidence.environment("NCCL_P2P_DISABLE"),
              level = evidence.environment("NCCL_P2P_LEVEL");
   Diagnosis found;
-  found.certainty = gain ? Certainty::certain : Certainty::likely;
+  found.certainty = gain && staged ? Certainty::certain : Certainty::likely;
   found.why = fmt::format(
       "the driver lets GPUs reach each other ({} pairs over PCIe), but NCCL goes through shared "
       "memory{}",
@@ -57,11 +85,13 @@ std::vector<Diagnosis> find(const Evidence& evidence) {
       "with NCCL_P2P_LEVEL=SYS the log says \"via P2P\", and nccl-tests counts nothing "
       "wrong";
   found.fix = switched_on(evidence, "NCCL_P2P_DISABLE")
-                  ? "unset NCCL_P2P_DISABLE; NCCL_P2P_LEVEL=SYS where GPUs are far apart"
-                  : "NCCL_P2P_LEVEL=SYS: by default NCCL uses peer access only up to a distance "
+                  ? "unset NCCL_P2P_DISABLE for the job; where GPUs are far apart also set "
+                    "NCCL_P2P_LEVEL=SYS"
+                  : "set NCCL_P2P_LEVEL=SYS for the job: by default NCCL uses peer access only up "
+                    "to a distance "
                     "that depends on the processor's maker. On dual EPYC Turin also "
                     "NCCL_MIN_NCHANNELS=8";
-  found.mend.as_is = {"p2p=off"};
+  if (connections_via(evidence, "P2P") == 0) found.mend.as_is = {"p2p=off"};
   found.slowdown = gain ? gain->with / gain->without : 1.3;  // 30.3 -> 39.3 GB/s at the source
   found.decided_by = {Input::pair_bandwidth};
   found.explains = {"D12"};

@@ -13,8 +13,10 @@ namespace ringside {
 namespace {
 
 constexpr const char* fix =
-    "until it is mended, no peer access: NCCL_P2P_DISABLE=1 (Ringside stages by itself what its "
-    "check of the paths rejects). Then iommu=pt or the IOMMU off, another driver; check again";
+    "until it is mended use no peer access: set NCCL_P2P_DISABLE=1 for the job (Ringside stages by "
+    "itself what its check of the paths rejects). Then try iommu=pt on the kernel's command line, "
+    "or "
+    "another driver, and check again";
 constexpr const char* confirm =
     "ringside bench --preflight compares the data of every path, with and without peer access";
 

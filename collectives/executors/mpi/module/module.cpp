@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -14,7 +15,10 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
+#include <vector>
 
+#include "ringside/base/clock.hpp"
 #include "ringside/base/error.hpp"
 #include "ringside/collectives/executors/mpi/transport.hpp"
 
@@ -115,12 +119,14 @@ class Bytes {
 };
 
 bool initialized_here = false;
-bool finalize_wanted = true;
+std::optional<bool> finalize_wanted;  // nothing: it has not been said
 
-void finalize() {
+/// MPI_Finalize waits for all processes. One that ends with an error before anybody has told the
+/// others must not wait: the launcher ends the job when it sees such a process end.
+void finalize(int status, void* /*unused*/) {
   int finalized = 0;
   MPI_Finalized(&finalized);
-  if (initialized_here && finalize_wanted && finalized == 0) MPI_Finalize();
+  if (initialized_here && finalize_wanted.value_or(status == 0) && finalized == 0) MPI_Finalize();
 }
 
 class Messages final : public Transport {
@@ -132,7 +138,7 @@ class Messages final : public Transport {
     if (initialized == 0) {
       check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level), "MPI_Init_thread");
       initialized_here = true;
-      std::atexit(finalize);
+      ::on_exit(finalize, nullptr);
     } else {
       check(MPI_Query_thread(&level), "MPI_Query_thread");
     }
@@ -164,10 +170,37 @@ class Messages final : public Transport {
 #endif
   }
 
-  void all_gather(const void* mine, void* all, std::size_t bytes) override {
+  void all_gather(const void* mine, void* all, std::size_t bytes, Seconds limit) override {
+    struct Memory {
+      std::vector<std::byte> mine, all;
+    };
+    const auto* const begin = static_cast<const std::byte*>(mine);
+    auto memory = std::make_unique<Memory>(
+        Memory{std::vector<std::byte>(begin, begin + bytes),
+               std::vector<std::byte>(bytes * static_cast<std::size_t>(size_))});
     const Bytes count(bytes);
-    check(MPI_Allgather(mine, count.count(), count.type(), all, count.count(), count.type(), comm_),
-          "MPI_Allgather");
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Iallgather(memory->mine.data(), count.count(), count.type(), memory->all.data(),
+                         count.count(), count.type(), comm_, &request),
+          "MPI_Iallgather");
+    const Stopwatch since;
+    for (int over = 0; over == 0;) {
+      check(MPI_Test(&request, &over, MPI_STATUS_IGNORE), "MPI_Test");
+      if (over == 0 && since.elapsed() > limit) {
+        (void)memory.release();  // the MPI's from now on: such a request cannot be taken back
+        throw Error(
+            ErrorCode::timeout,
+            fmt::format("not all of the {} processes have come to make the world within {} s",
+                        size_, limit.count()))
+            .at_rank(rank_);
+      }
+      constexpr Seconds short_wait{1e-3};
+      if (since.elapsed() < short_wait)
+        std::this_thread::yield();
+      else if (over == 0)
+        std::this_thread::sleep_for(short_wait / 10);
+    }
+    std::copy(memory->all.begin(), memory->all.end(), static_cast<std::byte*>(all));
   }
 
   [[nodiscard]] Ticket send(const void* data, std::size_t bytes, int to, int tag) override {

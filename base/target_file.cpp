@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+/// Following links, asking for permissions.
+#include "ringside/base/target_file.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include "ringside/base/error.hpp"
+#include "ringside/base/text.hpp"
+
+namespace ringside {
+
+namespace fs = std::filesystem;
+
+std::string resolve_links(const std::string& path) {
+  constexpr int most_links = 40;  // as the kernel follows
+  std::error_code failed;
+  fs::path target = path;
+  for (int link = 0; fs::is_symlink(fs::symlink_status(target, failed)); ++link) {
+    const fs::path next = fs::read_symlink(target, failed);
+    if (failed || link == most_links) return path;
+    target = target.parent_path() / next;  // an absolute one replaces all
+  }
+  return target.string();
+}
+
+void check_writable(const std::string& path) {
+  std::error_code ignored;
+  const auto refuse = [&](int error) {
+    throw Error(ErrorCode::io, fmt::format("cannot write {}: {}", quote(path, 200),
+                                           to_lower(std::generic_category().message(error))));
+  };
+  const auto status = fs::status(path, ignored);
+  if (fs::is_directory(status)) refuse(EISDIR);
+  if (path.ends_with('/')) refuse(ENOENT);
+  // A file is replaced by another of its folder, anything else is written to.
+  const bool replaced = fs::is_regular_file(status) || !fs::exists(status);
+  const fs::path target = fs::absolute(resolve_links(path), ignored);
+  const fs::path written = replaced ? target.parent_path() : target;
+  if (replaced && !fs::is_directory(written, ignored)) refuse(ENOENT);
+  if (::access(written.c_str(), replaced ? W_OK | X_OK : W_OK) != 0) refuse(errno);
+}
+
+}  // namespace ringside

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+/// What of the command line of `ringside train` is refused before anything is computed or printed.
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "ringside/trainer/backend.hpp"
+#include "ringside/trainer/strategies/strategy.hpp"
+
+namespace ringside::cli {
+
+/// Whether the command line has the option of this long name.
+using Given = std::function<bool(std::string_view name)>;
+
+/// Throws Error(bad_input) for options that a run of these strategies would not look at.
+void check_meaning(bool compare, const Given& given, const trainer::BackendSettings& backend,
+                   const std::vector<trainer::StrategyKind>& kinds);
+
+/// Throws what check_spec does for an algorithm that could not sum the gradients of so many ranks.
+void check_algorithm(const trainer::StrategySettings& strategy, int ranks,
+                     const trainer::BackendSettings& backend);
+
+}  // namespace ringside::cli
