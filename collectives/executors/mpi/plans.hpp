@@ -81,7 +81,7 @@ class Plans {
                                  const SpecFor& spec_for);
 
  private:
-  [[nodiscard]] Reach reach_of_private(std::size_t bytes) const;
+  [[nodiscard]] Reach reach_of_private() const;
   [[nodiscard]] std::unique_ptr<const Bound> bind(Reach reach, const std::string& spec,
                                                   const Plan& plan,
                                                   std::span<const std::size_t> blocks,

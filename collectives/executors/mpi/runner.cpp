@@ -19,7 +19,8 @@ Runner::Runner(Board& board, Tags tags)
     : board_(board),
       transport_(board.team().transport()),
       tags_(tags),
-      bases_(static_cast<std::size_t>(board.ranks()) * 3) {}
+      bases_(static_cast<std::size_t>(board.ranks()) * 3),
+      has_shared_(static_cast<std::size_t>(board.ranks())) {}
 
 void Runner::begin(const Bound& bound, std::uint64_t call, const std::byte* input,
                    std::byte* output) {
@@ -34,6 +35,7 @@ void Runner::begin(const Bound& bound, std::uint64_t call, const std::byte* inpu
   destinations_.resize(std::max<std::size_t>(destinations_.size(), program.most_destinations));
   for (const int peer : board_.near()) {
     const Where& where = board_.entry(peer, call).where;
+    has_shared_[static_cast<std::size_t>(peer)] = where.shared != 0;
     const auto set = [&](Buffer buffer, std::byte* at) {
       bases_[host::base_index(peer, buffer)] = at;
     };
@@ -98,10 +100,12 @@ void Runner::set_done(std::size_t lane, std::uint32_t done) {
 }
 
 void Runner::execute(const host::Step& step) {
-  const host::Program& program = bound_->program;
-  if (const Role& role = bound_->roles[step.op]; role.kind != Role::Kind::fold)
-    return copy(step, role);
-  host::fold_step(program, step, bases_.data(), sources_.data(), destinations_.data());
+  const Role& role = bound_->roles[step.op];
+  // The buffers of a rank may be shared where not all are.
+  if (role.kind == Role::Kind::fold || has_shared_[static_cast<std::size_t>(role.peer)])
+    host::fold_step(bound_->program, step, bases_.data(), sources_.data(), destinations_.data());
+  else
+    copy(step, role);
 }
 
 namespace {

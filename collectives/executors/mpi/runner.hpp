@@ -71,6 +71,7 @@ class Runner {
   std::size_t unfinished_ = 0;  // lanes
   std::vector<Lane> lanes_;
   std::vector<std::byte*> bases_;  // by host::base_index; of private memory: its owner's address
+  std::vector<bool> has_shared_;   // by rank: its buffers are mapped here
   std::vector<const std::byte*> sources_;
   std::vector<std::byte*> destinations_;
 };
