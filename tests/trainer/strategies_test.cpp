@@ -133,7 +133,7 @@ TEST_P(EveryStrategy, LearnsTheSameWhereSharesAreMeasured) {
     return one;
   }());
   settings.measured_shares = true;
-  settings.strategy.slow_ranks = {1, 3};
+  settings.strategy.slow_ranks = {1, 20};
   const Trained trained = train_on(2, engine(), settings);
   EXPECT_LT(worst_difference<double>(trained.end, equal), exact);
   const auto& shares = trained.reports.back().balance.back().shares;
