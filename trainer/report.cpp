@@ -16,6 +16,11 @@
 namespace ringside::trainer {
 namespace {
 
+/// A rank's time that has a part; hidden communication takes none.
+double worked(const StepTimes& times) {
+  return times[Part::data] + times[Part::forward] + times[Part::backward] + times[Part::update];
+}
+
 /// Mean over the ranks.
 double mean(const EpochReport& report, Part part) {
   double sum = 0;

@@ -88,6 +88,12 @@ TEST_P(TorchModel, TellsEveryGradientOnceInEveryBackwardPass) {
   }
 }
 
+TEST_P(TorchModel, TellsALayersWeightRightBehindItsBias) {
+  std::vector<std::size_t> ready;
+  (void)loss_of(*replica(), 4, &ready);
+  for (std::size_t i = 0; i < ready.size(); i += 2) EXPECT_EQ(ready[i], ready[i + 1] + 1);
+}
+
 TEST_P(TorchModel, LeavesNoGradientsBetweenItsTensors) {
   const auto one = replica(ElementType::float32);
   std::vector<std::size_t> ready;
@@ -252,6 +258,23 @@ TEST_P(SynchronisedBatchNorm, HoldsForUnequalSharesAndRanksWithoutSamples) {
 INSTANTIATE_TEST_SUITE_P(Strategies, SynchronisedBatchNorm,
                          ::testing::Values(StrategyKind::data_parallel, StrategyKind::from_scratch,
                                            StrategyKind::distributed, StrategyKind::sharded));
+
+TEST(Resnet18, ShardedHoldsAPartOfGradientsAndMomentum) {
+  TrainingSettings settings = lenet_settings(StrategyKind::sharded, ElementType::float32);
+  settings.model = {.model = Model::resnet18, .width = 8};
+  settings.momentum = 0.9;
+  settings.steps = 2;
+  for (const int ranks : {2, 4})
+    for (const auto& rank : train_on(ranks, engine(), settings).reports.back().ranks) {
+      const auto& memory = rank.memory;
+      // What distributed has of each of the two.
+      const auto whole = static_cast<double>(memory.parameters);
+      EXPECT_LE(static_cast<double>(memory.gradients + memory.optimizer + memory.staging),
+                (1.0 / ranks + 0.1) * 2 * whole)
+          << ranks;
+      EXPECT_GE(static_cast<double>(memory.optimizer), 0.99 * whole / ranks);
+    }
+}
 
 TEST(Resnet18, WithLocalBatchNormIsAnotherTraining) {
   TrainingSettings settings = resnet_settings(StrategyKind::distributed);

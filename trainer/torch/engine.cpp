@@ -127,6 +127,8 @@ class TorchReplica final : public HostReplica {
 
   void backward(Memory output_gradient, const GradientReady& ready) override {
     ready_ = ready;
+    bias_told_.assign(parameters_.size() / 2, false);
+    weight_waits_ = bias_told_;
     in_our_words([&] {
       if (!handing_over()) keep_gradients();
       const auto gradient =
@@ -150,7 +152,22 @@ class TorchReplica final : public HostReplica {
       parameters_[tensor].mutable_grad() = gradients[tensor];
   }
 
+  /// libtorch has both of a layer's gradients at once, and accumulates the weight's first. They are
+  /// told as all others come, from the last tensor to the first: buckets that begin with a large
+  /// weight need not wait for the bias behind it.
   void note_ready(std::size_t tensor) {
+    const bool is_weight = tensor % 2 == 0;
+    if (is_weight && !bias_told_[tensor / 2]) {
+      weight_waits_[tensor / 2] = true;
+      return;
+    }
+    tell_of(tensor);
+    if (is_weight) return;
+    bias_told_[tensor / 2] = true;
+    if (weight_waits_[tensor / 2]) tell_of(tensor - 1);
+  }
+
+  void tell_of(std::size_t tensor) {
     if (ready_) ready_(tensor);
     if (handing_over()) parameters_[tensor].mutable_grad().reset();
   }
@@ -167,7 +184,8 @@ class TorchReplica final : public HostReplica {
   ModelSettings settings_;
   std::shared_ptr<MemoryCount> count_;
   c10::DebugInfoGuard counting_;
-  GradientReady ready_;  // of the backward pass under way
+  GradientReady ready_;                         // of the backward pass under way
+  std::vector<bool> bias_told_, weight_waits_;  // in it, by layer: a weight and a bias each
   RanksTogether together_;
   std::vector<at::Tensor> parameters_, statistics_;
   std::vector<std::shared_ptr<torch::autograd::Node>> accumulators_;
