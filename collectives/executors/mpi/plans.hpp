@@ -88,6 +88,7 @@ class Plans {
                                                   const FoldShape& values);
 
   int rank_, ranks_;
+  bool one_host_;
   bool single_copies_;
   Team::Copies copies_;
   PlanCache base_;
