@@ -113,14 +113,15 @@ Reach Plans::reach_of_private() const {
   return copies_ == Team::Copies::staged || !single_copies_ ? Reach::staged : Reach::single;
 }
 
-std::unique_ptr<const Bound> Plans::bind(Reach reach, const std::string& spec, const Plan& plan,
+std::unique_ptr<const Bound> Plans::bind(Reach reach, const std::string& spec,
+                                         const Request& request,
                                          std::span<const std::size_t> blocks,
                                          const FoldShape& values) {
-  const auto compiled = lowered_[static_cast<std::size_t>(reach)]->get(spec, plan.request());
+  const auto compiled = lowered_[static_cast<std::size_t>(reach)]->get(spec, request);
   auto bound = std::make_unique<Bound>();
   bound->program = host::Program::bind(compiled, rank_, blocks, values);
   bound->roles = roles_of(compiled->plan, reach);
-  bound->lanes = plan.shape().lanes;
+  bound->lanes = base_.get(spec, request)->plan.shape().lanes;
   bound->element_bytes = size_of(values.type);
   return bound;
 }
@@ -161,7 +162,7 @@ Prepared Plans::prepare(const Call& call, std::size_t most_inline, bool shared,
       const bool copied = reach == Reach::single && one_host_;
       program =
           bind(reach, copied ? sliced_for_copies(spec, plan, blocks, size_of(call.type)) : spec,
-               plan, blocks, values);
+               plan.request(), blocks, values);
       prepared.scratch_bytes = std::max(prepared.scratch_bytes, program->program.scratch_bytes);
     }
   }
