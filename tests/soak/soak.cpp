@@ -256,7 +256,7 @@ int soak(double seconds, std::uint64_t seed) {
     if (now > next_line) {
       fmt::print(stderr, "soak: {:.0f} s, {} calls in {} worlds, {:.1f} MiB\n", now,
                  counts.calls.load(), worlds, static_cast<double>(resident_bytes()) / (1 << 20));
-      next_line += 10;
+      next_line = now + 10;
     }
   }
   const std::size_t resident = resident_bytes();
