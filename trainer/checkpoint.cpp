@@ -302,8 +302,12 @@ void save_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
     const std::string link = previous + ".new";
     fs::remove(link, failed);
     fs::create_hard_link(resolve_links(path), link, failed);
-    if (failed) fs::copy_file(path, link, fs::copy_options::overwrite_existing, failed);
-    if (!failed) fs::rename(link, previous, failed);
+    if (failed) {  // a file system without them, or somebody's file of that name
+      write_file(previous, read_file(path, largest_file));
+      failed.clear();
+    } else {
+      fs::rename(link, previous, failed);
+    }
     if (failed)
       throw Error(ErrorCode::io, fmt::format("cannot keep the previous checkpoint as {}: {}",
                                              quote(previous, 200), failed.message()));

@@ -25,6 +25,7 @@
 #include "ringside/collectives/spec.hpp"
 #include "ringside/tools/cli/commands.hpp"
 #include "ringside/tools/cli/train_checks.hpp"
+#include "ringside/tools/cli/train_on.hpp"
 #include "ringside/trainer/compare.hpp"
 #include "ringside/trainer/report.hpp"
 #include "ringside/trainer/shares.hpp"
@@ -53,6 +54,7 @@ struct Arguments {
   std::string checkpoint, checkpoint_steps, resume;
   std::string rounds = "5", warmup_steps = "3", format;
   bool no_scaling = false, no_overlap = false, no_evaluation = false, compare = false;
+  TrainOnArguments on;
 };
 
 std::size_t count_of(std::string_view option, const std::string& text, std::int64_t least,
@@ -375,6 +377,16 @@ int run(const Arguments& a, const Given& given) {
   warn_of_unknown_variables();
   bench::clean_up_on_signals();
   (void)trainer::keep_freed_memory();
+  if (is_prediction(a.on, given)) {
+    train_on(a.on,
+             {.settings = settings_of(a),
+              .kinds = a.strategy.empty() ? std::vector<StrategyKind>() : kinds_of(a),
+              .ranks = a.ranks.empty() ? std::vector<int>() : ranks_of(a.ranks),
+              .algorithms = given("algorithm") ? a.algorithm : "",
+              .format = a.format},
+             given);
+    return 0;
+  }
   return a.compare ? compare(a, given) : train(a, given);
 }
 
@@ -461,6 +473,7 @@ void add_options(CLI::App& command, Arguments& a) {
        "faster they are");
   add("--rounds", a.rounds, "N", "--compare: turns of each (default: 5)");
   add("--warmup-steps", a.warmup_steps, "N", "--compare: untimed steps of a turn (default: 3)");
+  add_train_on_options(command, a.on);
   add_format_option(command, a.format, {"text", "json"});
 }
 
