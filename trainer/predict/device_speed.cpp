@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <ctime>
+#include <utility>
 
 #include "ringside/base/clock.hpp"
 #include "ringside/trainer/data/dataset.hpp"
@@ -48,6 +50,25 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
+/// Processor time of this thread, which does all the computing: neighbours on its core do not
+/// count.
+class ProcessorWatch {
+ public:
+  [[nodiscard]] double elapsed() const { return now() - start_; }
+  double restart() {
+    const double stop = now();
+    return stop - std::exchange(start_, stop);
+  }
+
+ private:
+  static double now() {
+    timespec time{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  }
+  double start_ = now();
+};
+
 /// One step of training, timed.
 struct TimedStep {
   double forward = 0, backward = 0, update = 0;
@@ -59,17 +80,16 @@ struct TimedStep {
 TimedStep timed_step(Replica& replica, const Memory& gradient, const Samples& data) {
   TimedStep step;
   step.ready.resize(replica.tensors().parameters.size());
-  Stopwatch watch;
+  ProcessorWatch watch;
   replica.clear_gradients();
   const Memory out = replica.forward({data.pixels, data.labels}, Replica::Mode::training);
   (void)replica.loss(out, data.labels, gradient);
-  step.forward = watch.restart().count();
-  replica.backward(gradient,
-                   [&](std::size_t tensor) { step.ready[tensor] = watch.elapsed().count(); });
-  step.backward = watch.restart().count();
+  step.forward = watch.restart();
+  replica.backward(gradient, [&](std::size_t tensor) { step.ready[tensor] = watch.elapsed(); });
+  step.backward = watch.restart();
   constexpr double small_rate = 1e-3;
   replica.update({.rate = small_rate, .samples = static_cast<double>(data.count())});
-  step.update = watch.elapsed().count();
+  step.update = watch.elapsed();
   return step;
 }
 
@@ -123,7 +143,9 @@ MeasuredSpeed measure_here(Engine& engine, const ModelSettings& settings, std::s
   speed.backward_share =
       median_of([](const TimedStep& step) { return step.backward / step.seconds(); });
   speed.source = fmt::format(
-      "measured here, on one thread of this CPU by {} (median of {} steps): no GPU's speed",
+      "measured here, processor time of one thread of this CPU by {} (median of {} steps): no "
+      "GPU's "
+      "speed",
       engine.facts().name, steps.size());
   for (std::size_t tensor = 0; tensor < steps.front().ready.size(); ++tensor)
     measured.ready.push_back(median_of(
