@@ -110,14 +110,14 @@ const PublishedSpeed* published_speed(Model model, std::string_view name) {
   return found == published.end() ? nullptr : found;
 }
 
-DeviceSpeed speed_of(const PublishedSpeed& one, double samples) {
+DeviceSpeed speed_of(const PublishedSpeed& step, double samples) {
   DeviceSpeed speed;
-  speed.seconds = one.seconds;
-  speed.fixed = one.fixed;
-  speed.source = fmt::format("published, {} ({})", one.name, one.source);
-  if (samples == one.samples) return speed;
-  speed.source += fmt::format("; of {} samples, what is not fixed in proportion", one.samples);
-  return speed.scaled(samples / one.samples);
+  speed.seconds = step.seconds;
+  speed.fixed = step.fixed;
+  speed.source = fmt::format("published, {} ({})", step.name, step.source);
+  if (samples == step.samples) return speed;
+  speed.source += fmt::format("; of {} samples, what is not fixed in proportion", step.samples);
+  return speed.scaled(samples / step.samples);
 }
 
 MeasuredSpeed measure_here(Engine& engine, const ModelSettings& settings, std::size_t samples) {

@@ -43,7 +43,7 @@ struct PublishedSpeed {
 /// name: the newest.
 [[nodiscard]] const PublishedSpeed* published_speed(Model model, std::string_view name = {});
 /// In words, for `samples` a pass.
-[[nodiscard]] DeviceSpeed speed_of(const PublishedSpeed& published, double samples);
+[[nodiscard]] DeviceSpeed speed_of(const PublishedSpeed& step, double samples);
 
 /// What a short run of one rank came to.
 struct MeasuredSpeed {
