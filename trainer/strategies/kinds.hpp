@@ -19,5 +19,8 @@ namespace ringside::trainer {
 [[nodiscard]] std::unique_ptr<Strategy> make_distributed(const StrategySettings& settings,
                                                          Replica& replica, Communicator& comm,
                                                          StepTimes& times);
+[[nodiscard]] std::unique_ptr<Strategy> make_sharded(const StrategySettings& settings,
+                                                     Replica& replica, Communicator& comm,
+                                                     StepTimes& times);
 
 }  // namespace ringside::trainer
