@@ -13,6 +13,7 @@
 #include "ringside/trainer/batch.hpp"
 #include "ringside/trainer/memory.hpp"
 #include "ringside/trainer/models.hpp"
+#include "ringside/trainer/section.hpp"
 #include "ringside/trainer/sgd.hpp"
 
 namespace ringside::trainer {
@@ -65,6 +66,12 @@ class Replica {
 
   virtual void clear_gradients() = 0;
   virtual void update(const SgdStep& step) = 0;
+  /// Of a part of the parameters, with the same part of gradients and momentum.
+  virtual void update(const SgdStep& step, const Extent& part) = 0;
+
+  /// What one rank computes of a model that is split over ranks. Throws Error(unsupported) for a
+  /// cut that this model is not made for.
+  [[nodiscard]] virtual std::unique_ptr<Section> section(const SectionSettings& settings) = 0;
 
   /// Between float32 (or float64) and the type that travels, bfloat16: rounded to nearest even.
   virtual void narrow(Memory from, Memory to) = 0;
@@ -72,6 +79,8 @@ class Replica {
 
   /// More memory where this replica computes; it lives as long as the replica.
   [[nodiscard]] virtual Memory allocate(std::size_t elements, ElementType type) = 0;
+  /// A matrix of so many rows, all in `from`, becomes its transpose.
+  virtual void transpose(Memory from, std::size_t rows, Memory to) = 0;
   virtual void copy_to_host(Memory from, std::span<std::byte> to) = 0;
   virtual void copy_from_host(std::span<const std::byte> from, Memory to) = 0;
 
@@ -79,6 +88,10 @@ class Replica {
   /// everything from `allocate`, activations.
   [[nodiscard]] virtual std::uint64_t peak_bytes() const = 0;
 };
+
+/// The first `elements` of `kept`, which is replaced by longer memory of the replica's where it is
+/// too short.
+[[nodiscard]] Memory grown(Replica& replica, Memory& kept, std::size_t elements);
 
 /// What a library is and how it is set up, for reports and complaints.
 struct EngineFacts {

@@ -77,6 +77,16 @@ void widen_of(const Memory& from, const Memory& to) {
     wide[i] = static_cast<T>(isa_default::to_float32(narrow[i]));
 }
 
+template <class T>
+void transpose_of(const Memory& from, std::size_t rows, const Memory& to) {
+  const std::span<const T> matrix = from.as<T>();
+  const std::span<T> transposed = to.as<T>();
+  const std::size_t columns = matrix.size() / std::max<std::size_t>(rows, 1);
+  for (std::size_t row = 0; row < rows; ++row)
+    for (std::size_t column = 0; column < columns; ++column)
+      transposed[column * rows + row] = matrix[row * columns + column];
+}
+
 }  // namespace
 
 void HostReplica::Free::operator()(void* memory) const {
@@ -113,6 +123,11 @@ void HostReplica::update(const SgdStep& step) {
   trainer::update(parameters_, gradients_, velocity_, step);
 }
 
+void HostReplica::update(const SgdStep& step, const Extent& part) {
+  trainer::update(parameters_.part(part), gradients_.part(part),
+                  velocity_.elements == 0 ? velocity_ : velocity_.part(part), step);
+}
+
 void HostReplica::narrow(Memory from, Memory to) {
   if (from.type == ElementType::float64)
     narrow_of<double>(from, to);
@@ -137,6 +152,13 @@ Memory HostReplica::allocate(std::size_t elements, ElementType type) {
   allocated_ += bytes;
   owned_.push_back(std::move(memory));
   return {owned_.back().get(), elements, type};
+}
+
+void HostReplica::transpose(Memory from, std::size_t rows, Memory to) {
+  if (from.type == ElementType::float64)
+    transpose_of<double>(from, rows, to);
+  else
+    transpose_of<float>(from, rows, to);
 }
 
 void HostReplica::copy_to_host(Memory from, std::span<std::byte> to) {

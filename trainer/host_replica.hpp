@@ -25,9 +25,11 @@ class HostReplica : public Replica {
                           Memory gradient) override;
   void clear_gradients() override;
   void update(const SgdStep& step) override;
+  void update(const SgdStep& step, const Extent& part) override;
   void narrow(Memory from, Memory to) override;
   void widen(Memory from, Memory to) override;
   [[nodiscard]] Memory allocate(std::size_t elements, ElementType type) override;
+  void transpose(Memory from, std::size_t rows, Memory to) override;
   void copy_to_host(Memory from, std::span<std::byte> to) override;
   void copy_from_host(std::span<const std::byte> from, Memory to) override;
 

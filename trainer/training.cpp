@@ -16,6 +16,7 @@
 #include "ringside/trainer/agreement.hpp"
 #include "ringside/trainer/data/prefetch.hpp"
 #include "ringside/trainer/data/sampler.hpp"
+#include "ringside/trainer/strategies/split.hpp"
 #include "ringside/trainer/throttled.hpp"
 
 namespace ringside::trainer {
@@ -63,6 +64,8 @@ void check_sense(const TrainingSettings& settings, const Dataset& data, int rank
   demand(data.training.count() > 0, "there is nothing to learn from");
   if (settings.strategy.kind == StrategyKind::single && ranks != 1)
     demand(false, fmt::format("the strategy single is for one rank, not {}", ranks));
+  demand(settings.strategy.micro_batches >= 1, "a pipeline has at least one micro-batch");
+  check_split(settings.strategy.kind, settings.model, ranks);
 }
 
 /// That training can go on from the checkpoint.
@@ -135,6 +138,7 @@ std::vector<Told> told(const TrainingSettings& s, const Dataset& data) {
       {"wire type", fmt::to_string(strategy.narrow_wire)},
       {"bucket sizes", fmt::format("{} {}", strategy.buckets.bytes, strategy.buckets.first_bytes)},
       {"batch", fmt::format("{} in {}", s.batch, s.pieces)},
+      {"number of micro-batches", fmt::to_string(strategy.micro_batches)},
       {"number of epochs", fmt::to_string(s.epochs)},
       {"number of steps", fmt::format("{} {}", s.steps.value_or(-1), s.untimed_steps)},
       {"learning rate", fmt::format("{} {} {}", s.rate, s.warmup_from, s.warmup_epochs)},
@@ -154,7 +158,7 @@ class Trainee {
         settings_(shared.settings),
         comm_(comm),
         replica_(shared.engine.make_replica(settings_.model, settings_.threads)),
-        strategy_(make_strategy(settings_.strategy, *replica_, comm_, times_)) {
+        strategy_(make_strategy(settings_.strategy, settings_.model, *replica_, comm_, times_)) {
     if (settings_.momentum != 0) replica_->keep_velocity();
     if (settings_.resume) {
       restore(*settings_.resume, *replica_);

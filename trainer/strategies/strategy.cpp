@@ -5,12 +5,13 @@
 
 #include "ringside/base/error.hpp"
 #include "ringside/trainer/strategies/kinds.hpp"
+#include "ringside/trainer/strategies/split.hpp"
 
 namespace ringside::trainer {
 namespace {
 
-constexpr auto names =
-    std::to_array<std::string_view>({"single", "data_parallel", "from_scratch", "distributed"});
+constexpr auto names = std::to_array<std::string_view>(
+    {"single", "data_parallel", "from_scratch", "distributed", "pipeline", "tensor"});
 
 }  // namespace
 
@@ -45,10 +46,7 @@ Loss Strategy::learn(const BatchView& own, const GradientReady& ready) {
 }
 
 Memory Strategy::output_gradient(std::size_t samples) {
-  const std::size_t elements = samples * classes;
-  if (output_gradient_.elements < elements)
-    output_gradient_ = replica_.allocate(elements, replica_.parameters().type);
-  return output_gradient_.part({0, elements});
+  return grown(replica_, output_gradient_, samples * classes);
 }
 
 Wire::Wire(Replica& replica, bool narrow) : replica_(replica) {
@@ -68,8 +66,10 @@ void Wire::unpack(const Extent& extent) {
   replica_.widen(narrow_.part(extent), replica_.gradients().part(extent));
 }
 
-std::unique_ptr<Strategy> make_strategy(const StrategySettings& settings, Replica& replica,
+std::unique_ptr<Strategy> make_strategy(const StrategySettings& settings,
+                                        const ModelSettings& model, Replica& replica,
                                         Communicator& comm, StepTimes& times) {
+  check_split(settings.kind, model, comm.size());
   switch (settings.kind) {
     case StrategyKind::single:
       return make_single(replica, comm, times);
@@ -79,6 +79,10 @@ std::unique_ptr<Strategy> make_strategy(const StrategySettings& settings, Replic
       return make_from_scratch(settings, replica, comm, times);
     case StrategyKind::distributed:
       return make_distributed(settings, replica, comm, times);
+    case StrategyKind::pipeline:
+      return make_pipeline(settings, model, replica, comm, times);
+    case StrategyKind::tensor:
+      return make_tensor(model, replica, comm, times);
   }
   throw Error(ErrorCode::internal, "no such strategy");
 }

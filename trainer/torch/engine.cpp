@@ -19,24 +19,14 @@
 #include <utility>
 #include <vector>
 
-#include "ringside/base/error.hpp"
 #include "ringside/trainer/engine_module.hpp"
 #include "ringside/trainer/host_replica.hpp"
 #include "ringside/trainer/torch/networks.hpp"
+#include "ringside/trainer/torch/section.hpp"
+#include "ringside/trainer/torch/words.hpp"
 
 namespace ringside::trainer::torch_engine {
 namespace {
-
-/// What libtorch throws is many lines long, most of them its call stack.
-template <class Body>
-decltype(auto) in_our_words(Body&& body) {
-  try {
-    return body();
-  } catch (const c10::Error& error) {
-    const std::string text = error.what_without_backtrace();
-    throw Error(ErrorCode::internal, "libtorch: " + text.substr(0, text.find('\n')));
-  }
-}
 
 /// The most that libtorch has had allocated on this thread at a time. The guard that installs it
 /// reports to it whatever the thread allocates and frees.
@@ -71,10 +61,6 @@ class ReadyHook final : public torch::autograd::FunctionPostHook {
   std::size_t tensor_;
 };
 
-at::ScalarType scalar_type(ElementType type) {
-  return type == ElementType::float64 ? at::kDouble : at::kFloat;
-}
-
 class TorchReplica final : public HostReplica {
  public:
   explicit TorchReplica(const ModelSettings& settings)
@@ -99,14 +85,7 @@ class TorchReplica final : public HostReplica {
   Memory forward(const BatchView& batch, Mode mode) override {
     return in_our_words([&] {
       const at::AutoGradMode gradients(mode == Mode::training);
-      // The blob is only read, and only until its copy of another type is made.
-      auto* pixels = const_cast<std::uint8_t*>(batch.pixels.data());
-      constexpr auto side = static_cast<std::int64_t>(image_side);
-      const auto images =
-          at::from_blob(pixels, {static_cast<std::int64_t>(batch.samples()), 1, side, side},
-                        at::kByte)
-              .to(scalar_type(settings_.precision))
-              .div_(255);
+      const auto images = images_of(batch, scalar_type(settings_.precision));
       auto outputs =
           outputs_of(settings_, parameters_, statistics_, images, mode == Mode::training);
       if (mode == Mode::training) graph_ = outputs;
@@ -125,6 +104,10 @@ class TorchReplica final : public HostReplica {
       graph_.reset();
     });
     ready_ = {};
+  }
+
+  std::unique_ptr<Section> section(const SectionSettings& cut) override {
+    return make_section(*this, settings_, cut);
   }
 
   [[nodiscard]] std::uint64_t peak_bytes() const override {
