@@ -28,7 +28,13 @@ double mean(const EpochReport& report, Part part) {
 }
 
 std::string how_it_travels(const StrategySettings& strategy) {
-  std::string words = strategy.algorithm.empty() ? "auto" : strategy.algorithm;
+  if (strategy.kind == StrategyKind::pipeline)
+    return fmt::format("activations by messages, in {} micro-batches", strategy.micro_batches);
+  if (strategy.kind == StrategyKind::tensor)
+    return "activations by all_gather, their gradients by reduce_scatter";
+  std::string words = fmt::format(
+      "{} by {}", strategy.kind == StrategyKind::data_parallel ? "reduce" : "all_reduce",
+      strategy.algorithm.empty() ? "auto" : strategy.algorithm);
   if (strategy.narrow_wire) words += ", as bfloat16";
   if (strategy.kind == StrategyKind::distributed && !strategy.overlap) words += ", not overlapped";
   return words;
@@ -86,11 +92,7 @@ std::string title(const TrainingSettings& settings, const Dataset& data, int ran
       grouped(data.training.count()), grouped(data.test.count()));
   text += fmt::format("# {} on {} rank{}", to_string(settings.strategy.kind), ranks,
                       ranks == 1 ? "" : "s");
-  if (ranks > 1)
-    text +=
-        fmt::format("; {} by {}",
-                    settings.strategy.kind == StrategyKind::data_parallel ? "reduce" : "all_reduce",
-                    how_it_travels(settings.strategy));
+  if (ranks > 1) text += fmt::format("; {}", how_it_travels(settings.strategy));
   if (settings.backend.kind == BackendKind::mpi) text += "; ranks are MPI processes";
   if (runs_on_gpus(settings.backend.kind))
     text += fmt::format("; computed at the host, travelling by {} on GPUs {}",
@@ -209,6 +211,7 @@ std::string json_report(const TrainingSettings& settings, const Dataset& data, i
                  {"algorithm", strategy.algorithm.empty() ? "auto" : strategy.algorithm},
                  {"bfloat16_wire", strategy.narrow_wire},
                  {"overlap", strategy.overlap},
+                 {"micro_batches", strategy.micro_batches},
                  {"slowed_to_bytes_per_second", settings.wire},
                  {"batch", settings.batch},
                  {"pieces", settings.pieces},

@@ -157,8 +157,10 @@ class Trainee {
       : shared_(shared),
         settings_(shared.settings),
         comm_(comm),
-        replica_(shared.engine.make_replica(settings_.model, settings_.threads)),
-        strategy_(make_strategy(settings_.strategy, settings_.model, *replica_, comm_, times_)) {
+        replica_(shared.engine.make_replica(settings_.model, settings_.threads)) {
+    if (settings_.count_traffic) counted_.emplace(counted(comm_, traffic_));
+    strategy_ = make_strategy(settings_.strategy, settings_.model, *replica_,
+                              counted_ ? *counted_ : comm_, times_);
     if (settings_.momentum != 0) replica_->keep_velocity();
     if (settings_.resume) {
       restore(*settings_.resume, *replica_);
@@ -220,6 +222,7 @@ class Trainee {
 
   void begin_timing() {
     times_ = {};
+    traffic_ = {};
     (void)watch_.restart();
     processor_ = processor_seconds(CLOCK_PROCESS_CPUTIME_ID);
     own_processor_ = processor_seconds(CLOCK_THREAD_CPUTIME_ID);
@@ -285,13 +288,15 @@ class Trainee {
   /// Every rank's times; and in `report` the loss of all and the time of the slowest.
   std::vector<RankReport> gather_reports(EpochReport& report, const Loss& sum) {
     constexpr std::size_t parts = part_names.size();
-    std::array<double, parts + 5> own{};
+    std::array<double, parts + 7> own{};
     std::copy_n(times_.seconds().begin(), parts, own.begin());
     own[parts] = static_cast<double>(replica_->peak_bytes() + batch_bytes_);
     own[parts + 1] = sum.sum;
     own[parts + 2] = static_cast<double>(sum.correct);
     own[parts + 3] = report.seconds;
     own[parts + 4] = own_processor_;
+    own[parts + 5] = static_cast<double>(traffic_.sent);
+    own[parts + 6] = static_cast<double>(traffic_.received);
     std::vector<double> all(own.size() * static_cast<std::size_t>(comm_.size()));
     comm_.all_gather(own, all);
     std::vector<RankReport> ranks(static_cast<std::size_t>(comm_.size()));
@@ -304,6 +309,8 @@ class Trainee {
       correct += its[parts + 2];
       report.seconds = std::max(report.seconds, its[parts + 3]);
       ranks[rank].processor_seconds = its[parts + 4];
+      ranks[rank].traffic = {static_cast<std::uint64_t>(its[parts + 5]),
+                             static_cast<std::uint64_t>(its[parts + 6])};
     }
     report.training = {loss / static_cast<double>(report.samples),
                        static_cast<std::int64_t>(correct), report.samples};
@@ -367,7 +374,9 @@ class Trainee {
   StepTimes times_;
   Stopwatch watch_;
   double processor_ = 0, own_processor_ = 0;  ///< since begin_timing
+  Traffic traffic_;                           ///< since begin_timing
   std::unique_ptr<Replica> replica_;
+  std::optional<Communicator> counted_;
   std::unique_ptr<Strategy> strategy_;
   Position position_;
   RateSchedule schedule_;

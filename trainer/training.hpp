@@ -12,6 +12,7 @@
 #include "ringside/collectives/world.hpp"
 #include "ringside/trainer/backend.hpp"
 #include "ringside/trainer/checkpoint.hpp"
+#include "ringside/trainer/counted.hpp"
 #include "ringside/trainer/data/dataset.hpp"
 #include "ringside/trainer/engine.hpp"
 #include "ringside/trainer/evaluation.hpp"
@@ -40,8 +41,9 @@ struct TrainingSettings {
   std::int64_t checkpoint_steps = 0;  ///< and after so many steps; 0: not
   std::shared_ptr<const Checkpoint> resume;
   std::int64_t untimed_steps =
-      0;            ///< of this call, the first: not in the report's times and counts
-  double wire = 0;  ///< bytes per second that collectives are slowed down to; 0: not
+      0;                       ///< of this call, the first: not in the report's times and counts
+  double wire = 0;             ///< bytes per second that collectives are slowed down to; 0: not
+  bool count_traffic = false;  ///< RankReport::traffic
 };
 
 /// One rank within an epoch.
@@ -50,6 +52,7 @@ struct RankReport {
   /// Of the rank's own thread, which computes and makes the calls that it waits for.
   double processor_seconds = 0;
   std::uint64_t peak_bytes = 0;  ///< of its replica and batches, since the beginning
+  Traffic traffic;               ///< of the strategy's steps, if it was to be counted
 };
 
 struct EpochReport {

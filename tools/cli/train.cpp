@@ -27,6 +27,7 @@
 #include "ringside/tools/cli/train_checks.hpp"
 #include "ringside/trainer/compare.hpp"
 #include "ringside/trainer/report.hpp"
+#include "ringside/trainer/strategies/split.hpp"
 #include "ringside/trainer/training.hpp"
 
 namespace ringside::cli {
@@ -38,6 +39,7 @@ using trainer::TrainingSettings;
 
 constexpr int most_ranks = 256;  // threads of a World
 constexpr int most_epochs = 1'000'000;
+constexpr std::int64_t most_micro_batches = 4096;
 
 /// The words of the command line, before they are understood.
 struct Arguments {
@@ -46,7 +48,7 @@ struct Arguments {
   std::string data, synthetic, samples;
   std::string batch = "256", accumulate = "1", epochs = "10", steps;
   std::string rate, warmup, momentum, decay;
-  std::string wire_type = "gradients", bucket, first_bucket, slow_wire;
+  std::string wire_type = "gradients", bucket, first_bucket, slow_wire, micro_batches;
   std::string threads = "1", prefetch = "2";
   std::string checkpoint, checkpoint_steps, resume;
   std::string rounds = "5", warmup_steps = "3", format;
@@ -164,6 +166,8 @@ TrainingSettings settings_of(const Arguments& a) {
   if (!a.first_bucket.empty())
     strategy.buckets.first_bytes = bytes_of("--first-bucket", a.first_bucket);
   strategy.overlap = !a.no_overlap;
+  if (!a.micro_batches.empty())
+    strategy.micro_batches = count_of("--micro-batches", a.micro_batches, 1, most_micro_batches);
   if (!a.slow_wire.empty())
     settings.wire = static_cast<double>(bytes_of("--slow-wire", a.slow_wire));
   settings.threads = static_cast<int>(count_of("--threads", a.threads, 1, 1024));
@@ -307,11 +311,14 @@ std::vector<Contender> contenders_of(const Arguments& a, const TrainingSettings&
       for (const auto& algorithm : algorithms_of(a.algorithm)) {
         Contender contender{ranks, settings.strategy};
         contender.strategy.kind = kind;
-        // It reduces, which few all-reduces are made for.
-        contender.strategy.algorithm = kind == StrategyKind::data_parallel ? "" : algorithm;
+        // Others reduce, which few all-reduces are made for, or gather, or send messages.
+        const bool all_reduces =
+            kind == StrategyKind::from_scratch || kind == StrategyKind::distributed;
+        contender.strategy.algorithm = all_reduces ? algorithm : "";
+        trainer::check_split(kind, settings.model, ranks);
         check_algorithm(contender.strategy, ranks, settings.backend);
         contenders.push_back(contender);
-        if (kind == StrategyKind::data_parallel) break;
+        if (!all_reduces) break;
       }
     }
   return contenders;
@@ -407,6 +414,8 @@ void add_options(CLI::App& command, Arguments& a) {
       "distributed: bytes of a bucket (default: an eighth of all, at most 25 MiB)");
   add("--first-bucket", a.first_bucket, "SIZE", "distributed: of the first to travel");
   flag("--no-overlap", a.no_overlap, "distributed: send the buckets behind the backward pass");
+  add("--micro-batches", a.micro_batches, "N",
+      "pipeline: parts of a batch that follow one another through the ranks (default: 4)");
   add("--slow-wire", a.slow_wire, "SIZE",
       "Let collectives last longer, by their bytes at SIZE a second: what slow links would do");
   add("--threads", a.threads, "N",

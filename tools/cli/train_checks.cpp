@@ -53,10 +53,13 @@ void check_meaning(bool compare, const Given& given, const trainer::BackendSetti
     });
   };
   using enum StrategyKind;
-  if (none_but({single, data_parallel, from_scratch}))
+  if (none_but({single, data_parallel, from_scratch, pipeline, tensor}))
     refuse({"bucket", "first-bucket", "no-overlap"}, with);
-  if (none_but({single})) refuse({"algorithm", "wire-type", "slow-wire"}, with);
-  if (compare && none_but({single, data_parallel})) refuse({"algorithm"}, with);
+  if (none_but({single})) refuse({"slow-wire"}, with);
+  if (none_but({single, pipeline, tensor})) refuse({"algorithm", "wire-type"}, with);
+  if (none_but({single, data_parallel, from_scratch, distributed, tensor}))
+    refuse({"micro-batches"}, with);
+  if (compare && none_but({single, data_parallel, pipeline, tensor})) refuse({"algorithm"}, with);
   if (backend.kind == trainer::BackendKind::nccl)
     refuse({"algorithm"}, "with --backend nccl: NCCL chooses by itself");
 }
