@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// The engine on libtorch: what `libringside_torch.so` is entered by.
 #include <ATen/ATen.h>
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <c10/core/Allocator.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
@@ -28,12 +29,23 @@
 namespace ringside::trainer::torch_engine {
 namespace {
 
+/// The type in which a version of libtorch reports how much is allocated: std::int64_t, or
+/// std::size_t from 2.1 on.
+template <class Report>
+struct AllocatedBytes;
+template <class Size>
+struct AllocatedBytes<void (c10::MemoryReportingInfoBase::*)(void*, std::int64_t, Size, Size,
+                                                             c10::Device)> {
+  using Type = Size;
+};
+using Allocated = AllocatedBytes<decltype(&c10::MemoryReportingInfoBase::reportMemoryUsage)>::Type;
+
 /// The most that libtorch has had allocated on this thread at a time. The guard that installs it
 /// reports to it whatever the thread allocates and frees.
 class MemoryCount final : public c10::MemoryReportingInfoBase {
  public:
-  void reportMemoryUsage(void* /*memory*/, std::int64_t bytes, std::int64_t /*allocated*/,
-                         std::int64_t /*reserved*/, c10::Device /*device*/) override {
+  void reportMemoryUsage(void* /*memory*/, std::int64_t bytes, Allocated /*allocated*/,
+                         Allocated /*reserved*/, c10::Device /*device*/) override {
     now_ += bytes;  // negative when freed
     peak_ = std::max(peak_, now_);
   }
@@ -163,10 +175,12 @@ class TorchEngine final : public Engine {
       const std::string_view words = blas_.configuration();
       facts.settings.push_back(
           fmt::format("BLAS: {}", words.substr(0, words.find_last_not_of(' ') + 1)));
+    } else if (at::hasMKL()) {
+      facts.settings.emplace_back("BLAS: MKL");
     } else {
       facts.settings.emplace_back("BLAS: not OpenBLAS");
       facts.warnings.emplace_back(
-          "the BLAS here is not OpenBLAS; the reference BLAS costs LeNet a third of its speed: "
+          "the BLAS here is neither OpenBLAS nor MKL; the reference BLAS costs LeNet a third of its speed: "
           "install libopenblas0-pthread");
     }
     return facts;
