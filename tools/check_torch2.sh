@@ -56,7 +56,7 @@ requirement_for() {
     libcufile.*) name=cufile ;;
     *) return 1 ;;
   esac
-  sed -n "s/^Requires-Dist: \(nvidia-$name[-a-z0-9]*\) *(\{0,1\}\(==[0-9.]*\).*/\1\2/p" \
+  sed -n "s/^Requires-Dist: \(nvidia-${name}[-a-z0-9]*\) *(\{0,1\}\(==[0-9.]*\).*/\1\2/p" \
     "$wheel"/../torch-*.dist-info/METADATA | head -n 1
 }
 

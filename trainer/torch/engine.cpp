@@ -180,7 +180,8 @@ class TorchEngine final : public Engine {
     } else {
       facts.settings.emplace_back("BLAS: not OpenBLAS");
       facts.warnings.emplace_back(
-          "the BLAS here is neither OpenBLAS nor MKL; the reference BLAS costs LeNet a third of its speed: "
+          "the BLAS here is neither OpenBLAS nor MKL; the reference BLAS costs LeNet a third of "
+          "its speed: "
           "install libopenblas0-pthread");
     }
     return facts;
