@@ -53,7 +53,9 @@ TEST(Counted, CountsWhatARootHasToItself) {
     std::vector<float> numbers(8);
     comm.broadcast(numbers, 2);
     comm.barrier();
-    if (comm.rank() == 2) EXPECT_EQ(traffic.received, 0U);
+    if (comm.rank() == 2) {
+      EXPECT_EQ(traffic.received, 0U);
+    }
     sent += traffic.sent;
     received += traffic.received;
   });
