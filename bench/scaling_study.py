@@ -42,11 +42,11 @@ def numbers(text):
 
 
 def runs(args):
-    """What is to be run, as records without results; seed by seed, so that a part of it is a whole."""
+    """What is to be run, as records without results; seed by seed, so that a part of it tells something."""
     for seed in numbers(args.seeds):
-        for ranks in numbers(args.ranks):
-            for rule in RULES if ranks > 1 else ["1"]:  # on one rank the rules are one
-                for warmup in (0, args.warmup):
+        for warmup in (0, args.warmup):
+            for ranks in numbers(args.ranks):
+                for rule in RULES if ranks > 1 else ["1"]:  # on one rank the rules are one
                     yield {"ranks": ranks, "rule": rule, "warmup": warmup, "seed": seed, "epochs": args.epochs}
 
 

@@ -38,45 +38,27 @@ pip=$folder/venv/bin/pip
 # The wheel alone: what it depends on serves its Python half and its GPUs.
 install_torch() {
   [[ -x $pip ]] || python3 -m venv "$folder/venv"
-  "$pip" install --quiet --no-deps --no-cache-dir "torch$version"
+  "$pip" install --quiet --no-deps --no-compile --no-cache-dir "torch$version"
   wheel=$("$folder/venv/bin/python" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')/torch
 }
 
-# What torch pins of the package that has such a library, by the name that NVIDIA gives it.
-requirement_for() {
-  local name
-  case $1 in
-    libcudart.*) name=cuda-runtime ;;
-    libcupti.*) name=cuda-cupti ;;
-    libnvrtc.*) name=cuda-nvrtc ;;
-    libcublas*) name=cublas ;;
-    libcudnn*) name=cudnn ;;
-    libcusparseLt.*) name=cusparselt ;;
-    libnccl.*) name=nccl ;;
-    libcufile.*) name=cufile ;;
-    *) return 1 ;;
-  esac
-  sed -n "s/^Requires-Dist: \(nvidia-${name}[-a-z0-9]*\) *(\{0,1\}\(==[0-9.]*\).*/\1\2/p" \
-    "$wheel"/../torch-*.dist-info/METADATA | head -n 1
-}
-
-# Libraries that libtorch's CPU half needs and nobody here has.
-missing_libraries() {
-  ldd "$wheel/lib/libtorch_cpu.so" | awk '/not found/ { print $1 }' | sort -u
-}
-
-install_missing_libraries() {
-  local library requirement
-  for library in $(missing_libraries); do
-    requirement=$(requirement_for "$library") || true
-    [[ -n $requirement ]] || { echo "no package known for $library" >&2 && return 1; }
+# What of CUDA the CPU half is linked with, by the names of pip's packages; at the versions that torch pins:
+# cuda-toolkit[cupti]==13.2.2 of a new wheel, nvidia-cuda-cupti-cu12==12.8.90 of an older one.
+install_cuda_libraries() {
+  local library part name requirement metadata
+  metadata=("$wheel"/../torch-*.dist-info/METADATA)
+  for library in $(readelf -d "$wheel/lib/libtorch_cpu.so" | sed -n 's/.*(NEEDED).*\[\(libcu[^]]*\)\]/\1/p'); do
+    case $library in
+      libcudart.*) part=cudart name=cuda-runtime ;;
+      libcupti.*) part=cupti name=cuda-cupti ;;
+      *) echo "no package known for $library" >&2 && return 1 ;;
+    esac
+    requirement=$(sed -n -e "s/^Requires-Dist: cuda-toolkit\[.*\b$part\b.*\]\(==[0-9.]*\).*/cuda-toolkit[$part]\1/p" \
+      -e "s/^Requires-Dist: \(nvidia-$name-cu[0-9]*==[0-9.]*\).*/\1/p" "${metadata[0]}" | head -n 1)
+    [[ -n $requirement ]] || { echo "torch names no package for $library" >&2 && return 1; }
     echo "$library: $requirement"
-    "$pip" install --quiet --no-deps --no-cache-dir "$requirement"
+    "$pip" install --quiet --no-compile --no-cache-dir "$requirement"
   done
-  if [[ -n $(missing_libraries) ]]; then
-    echo "still missing: $(missing_libraries | tr '\n' ' ')" >&2
-    return 1
-  fi
 }
 
 build_trainer() {
@@ -92,7 +74,7 @@ run_tests() {
 
 mkdir -p "$folder"
 phase "install torch" install_torch
-phase "libraries that it lacks" install_missing_libraries
+phase "what of CUDA it is linked with" install_cuda_libraries
 phase "build" build_trainer
 phase "tests" run_tests
 print_phases

@@ -73,6 +73,9 @@ class ReadyHook final : public torch::autograd::FunctionPostHook {
   std::size_t tensor_;
 };
 
+/// A shared_ptr, or (2.15) an intrusive_ptr.
+using Accumulator = decltype(torch::autograd::impl::grad_accumulator(std::declval<at::Tensor>()));
+
 class TorchReplica final : public HostReplica {
  public:
   explicit TorchReplica(const ModelSettings& settings)
@@ -141,7 +144,7 @@ class TorchReplica final : public HostReplica {
   c10::DebugInfoGuard counting_;
   GradientReady ready_;  // of the backward pass under way
   std::vector<at::Tensor> parameters_, statistics_;
-  std::vector<std::shared_ptr<torch::autograd::Node>> accumulators_;
+  std::vector<Accumulator> accumulators_;
   at::Tensor graph_, last_outputs_;
 };
 
