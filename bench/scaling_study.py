@@ -45,9 +45,10 @@ def runs(args):
     """What is to be run, as records without results; seed by seed, so that a part of it tells something."""
     for seed in numbers(args.seeds):
         for warmup in (0, args.warmup):
-            for ranks in numbers(args.ranks):
-                for rule in RULES if ranks > 1 else ["1"]:  # on one rank the rules are one
-                    yield {"ranks": ranks, "rule": rule, "warmup": warmup, "seed": seed, "epochs": args.epochs}
+            for rule in reversed(RULES):  # what is advised today comes first
+                for ranks in numbers(args.ranks):
+                    if ranks > 1 or rule == "1":  # on one rank the rules are one
+                        yield {"ranks": ranks, "rule": rule, "warmup": warmup, "seed": seed, "epochs": args.epochs}
 
 
 def accuracies(program, run):

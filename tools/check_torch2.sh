@@ -7,9 +7,9 @@ usage() {
   cat <<'END_OF_USAGE'
 usage: tools/check_torch2.sh [VERSION] [-- CTEST-ARGUMENT...]
 
-Makes a virtual environment in build/torch2/venv, installs torch (VERSION, default: the newest) without what
-only Python needs, builds the trainer against it in build/torch2/build, and runs the trainer's tests. Of NVIDIA's
-packages, which the wheels for x86 name, come only those that libtorch's CPU half cannot be loaded without.
+Makes a virtual environment in build/torch2-venv, installs torch (VERSION, default: the newest) without what
+only Python needs, builds the trainer against it in build/torch2, and runs the trainer's tests. Of NVIDIA's
+packages, which the wheels for x86 name, come only those that libtorch's CPU half is linked with.
 Takes some GB and the network; no part of what a commit must pass.
 END_OF_USAGE
 }
@@ -33,13 +33,13 @@ done
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 folder=$PWD/build/torch2
-pip=$folder/venv/bin/pip
+venv=$PWD/build/torch2-venv
 
 # The wheel alone: what it depends on serves its Python half and its GPUs.
 install_torch() {
-  [[ -x $pip ]] || python3 -m venv "$folder/venv"
-  "$pip" install --quiet --no-deps --no-compile --no-cache-dir "torch$version"
-  wheel=$("$folder/venv/bin/python" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')/torch
+  [[ -x $venv/bin/python ]] || python3 -m venv "$venv"
+  "$venv/bin/python" -m pip install --quiet --no-deps --no-compile --no-cache-dir "torch$version"
+  wheel=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')/torch
 }
 
 # What of CUDA the CPU half is linked with, by the names of pip's packages; at the versions that torch pins:
@@ -57,19 +57,20 @@ install_cuda_libraries() {
       -e "s/^Requires-Dist: \(nvidia-$name-cu[0-9]*==[0-9.]*\).*/\1/p" "${metadata[0]}" | head -n 1)
     [[ -n $requirement ]] || { echo "torch names no package for $library" >&2 && return 1; }
     echo "$library: $requirement"
-    "$pip" install --quiet --no-compile --no-cache-dir "$requirement"
+    "$venv/bin/python" -m pip install --quiet --no-compile --no-cache-dir "$requirement"
   done
 }
 
 build_trainer() {
-  cmake -S . -B "$folder/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DRINGSIDE_TORCH_WHEEL="$wheel" -DRINGSIDE_CUDA=OFF \
-    -DRINGSIDE_MPI=OFF -DRINGSIDE_PEERS=OFF -DRINGSIDE_TESTS=ON >"$folder/configure.log" || { cat "$folder/configure.log" && return 1; }
-  grep '^-- Ringside' "$folder/configure.log"
-  nice -n 10 ninja -C "$folder/build" -j "$(job_count)" --quiet trainer_torch trainer_training trainer_parts
+  local log=$folder/configure.log
+  cmake -S . -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release -DRINGSIDE_TESTS=ON -DRINGSIDE_TRAINER=ON \
+    -DRINGSIDE_TORCH_WHEEL="$wheel" >"$log" || { cat "$log" && return 1; }
+  grep '^-- Ringside' "$log"
+  nice -n 10 ninja -C "$folder" -j "$(job_count)" --quiet trainer_torch trainer_training trainer_parts
 }
 
 run_tests() {
-  ctest --test-dir "$folder/build" -R '^trainer_(torch|training|parts)$' --output-on-failure "${ctest_arguments[@]}"
+  ctest --test-dir "$folder" -R '^trainer_(torch|training|parts)$' --output-on-failure "${ctest_arguments[@]}"
 }
 
 mkdir -p "$folder"
