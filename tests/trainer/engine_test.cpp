@@ -157,20 +157,6 @@ TEST(HostReplica, Transposes) {
   EXPECT_EQ(transposed, (std::vector<double>{1, 4, 2, 5, 3, 6}));
 }
 
-TEST(HostReplica, UpdatesAPartAlone) {
-  const auto replica = small_mlp();
-  replica->keep_velocity();
-  for (double& gradient : replica->gradients().as<double>()) gradient = 1;
-  const auto parameters = replica->parameters().as<double>();
-  const std::vector<double> before(parameters.begin(), parameters.end());
-  replica->update({.rate = 0.5, .samples = 2, .momentum = 0.9}, {3, 2});
-  for (std::size_t i = 0; i < before.size(); ++i) {
-    const bool part = i == 3 || i == 4;
-    EXPECT_DOUBLE_EQ(parameters[i], before[i] - (part ? 0.25 : 0)) << i;
-    EXPECT_DOUBLE_EQ(replica->velocity().as<double>()[i], part ? 0.5 : 0) << i;
-  }
-}
-
 TEST(Engine, SaysWhatIsMissingWithoutLibtorch) {
   const ScopedOption nowhere("torch_engine", "no/such/engine.so");
   try {

@@ -30,7 +30,7 @@ class Pipeline final : public Split {
         micro_batches_(settings.micro_batches) {}
 
   /// Images are the first stage's to load, labels the last one's.
-  [[nodiscard]] Extent share_of(std::size_t samples) const override {
+  [[nodiscard]] Extent loaded_of(std::size_t samples) const override {
     return {0, is_first() || is_last() ? samples : 0};
   }
 
@@ -121,7 +121,7 @@ class Pipeline final : public Split {
       send(outputs, comm_.rank() + 1);
       return {};
     }
-    return timed(times_, Part::forward, [&] {
+    return computing_.run(Part::forward, [&] {
       return loss_of(outputs, batch.labels.subspan(cut_[number].offset, cut_[number].length),
                      gradient(number));
     });
@@ -129,19 +129,19 @@ class Pipeline final : public Split {
   Memory forward_images(const BatchView& batch, std::size_t number) {
     const auto& [offset, length] = cut_[number];
     const BatchView images(batch.pixels.subspan(offset * image_pixels, length * image_pixels), {});
-    return timed(times_, Part::forward, [&] { return section_->forward(images, number); });
+    return computing_.run(Part::forward, [&] { return section_->forward(images, number); });
   }
   Memory forward_inputs(std::size_t number) {
     timed(times_, Part::exposed, [&] { micro_batches_[number].comes.wait(); });
     const Memory inputs = room(micro_batches_[number].inputs, own_stage().offset - 1, number);
-    return timed(times_, Part::forward, [&] { return section_->forward(inputs, number); });
+    return computing_.run(Part::forward, [&] { return section_->forward(inputs, number); });
   }
 
   void backward(std::size_t number) {
     if (!is_last())
       timed(times_, Part::exposed, [&] { micro_batches_[number].gradient_comes.wait(); });
-    const Memory due =
-        timed(times_, Part::backward, [&] { return section_->backward(gradient(number), number); });
+    const Memory due = computing_.run(Part::backward,
+                                      [&] { return section_->backward(gradient(number), number); });
     if (!is_first()) send(due, comm_.rank() - 1);
   }
 

@@ -36,8 +36,11 @@ void check_split(StrategyKind kind, const ModelSettings& model, int ranks) {
 }
 
 void Split::update(const SgdStep& step) {
-  timed(times_, Part::update, [&] {
-    for (const Extent& extent : owned()) replica_.update(step, extent);
+  const Memory velocity = replica_.velocity();
+  computing_.run(Part::update, [&] {
+    for (const Extent& extent : owned())
+      replica_.update(replica_.parameters().part(extent), replica_.gradients().part(extent),
+                      velocity.elements == 0 ? velocity : velocity.part(extent), step);
   });
   synchronised_ = false;
 }

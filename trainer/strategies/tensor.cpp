@@ -32,7 +32,7 @@ class Tensor final : public Split {
       parts_.push_back({replica.section({{number, 1}, slice, slices}), none(), none()});
   }
 
-  [[nodiscard]] Extent share_of(std::size_t samples) const override { return {0, samples}; }
+  [[nodiscard]] Extent loaded_of(std::size_t samples) const override { return {0, samples}; }
 
   /// All ranks know the loss; rank 0 tells it.
   Loss accumulate(const BatchView& batch, std::size_t samples, bool /*last*/) override {
@@ -40,7 +40,7 @@ class Tensor final : public Split {
     samples_ = samples;
     for (std::size_t number = 0; number < layers_.size(); ++number) forward(batch, number);
     const Memory gradient = grown(replica_, output_gradient_, layers_.back().elements() * samples_);
-    const Loss loss = timed(times_, Part::forward, [&] {
+    const Loss loss = computing_.run(Part::forward, [&] {
       return loss_of(outputs(layers_.size() - 1), batch.labels, gradient);
     });
     Memory own = gradient.part(slice_of(layers_.size() - 1));
@@ -102,7 +102,7 @@ class Tensor final : public Split {
 
   void forward(const BatchView& batch, std::size_t number) {
     Section& section = *parts_[number].section;
-    const Memory own = timed(times_, Part::forward, [&] {
+    const Memory own = computing_.run(Part::forward, [&] {
       return number == 0 ? section.forward(batch, 0) : section.forward(outputs(number - 1), 0);
     });
     const Memory all = outputs(number);
@@ -113,7 +113,7 @@ class Tensor final : public Split {
   /// The gradient of this rank's outputs of the layer before.
   Memory backward(const Memory& own, std::size_t number) {
     const Memory due =
-        timed(times_, Part::backward, [&] { return parts_[number].section->backward(own, 0); });
+        computing_.run(Part::backward, [&] { return parts_[number].section->backward(own, 0); });
     if (number == 0) return none();
     const Memory before =
         grown(replica_, parts_[number - 1].slice_gradient, slice_of(number - 1).length);

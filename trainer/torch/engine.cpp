@@ -14,6 +14,7 @@
 #include <torch/version.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -60,17 +61,16 @@ class MemoryCount final : public c10::MemoryReportingInfoBase {
 /// which have another signature in every other version.
 class ReadyHook final : public torch::autograd::FunctionPostHook {
  public:
-  ReadyHook(const GradientReady& ready, std::size_t tensor) : ready_(ready), tensor_(tensor) {}
+  explicit ReadyHook(std::function<void()> ready) : ready_(std::move(ready)) {}
   torch::autograd::variable_list operator()(
       const torch::autograd::variable_list& outputs,
       const torch::autograd::variable_list& /*inputs*/) override {
-    if (ready_) ready_(tensor_);
+    ready_();
     return outputs;
   }
 
  private:
-  const GradientReady& ready_;
-  std::size_t tensor_;
+  std::function<void()> ready_;
 };
 
 /// A shared_ptr, or (2.15) an intrusive_ptr.
@@ -86,23 +86,32 @@ class TorchReplica final : public HostReplica {
     const TensorLayout& layout = tensors().parameters;
     parameters_ = views(layout, HostReplica::parameters());
     statistics_ = views(tensors().statistics, HostReplica::statistics());
-    const auto gradients = views(layout, HostReplica::gradients());
     for (std::size_t tensor = 0; tensor < layout.size(); ++tensor) {
       parameters_[tensor].requires_grad_();
-      // Backward passes add to a gradient that is there, so it stays this run of the flat memory.
-      parameters_[tensor].mutable_grad() = gradients[tensor];
       // A parameter has only a weak reference to what accumulates its gradient.
       accumulators_.push_back(torch::autograd::impl::grad_accumulator(parameters_[tensor]));
-      accumulators_.back()->add_post_hook(std::make_unique<ReadyHook>(ready_, tensor));
+      accumulators_.back()->add_post_hook(
+          std::make_unique<ReadyHook>([this, tensor] { note_ready(tensor); }));
     }
+  }
+
+  [[nodiscard]] Memory gradient(std::size_t tensor) override {
+    if (!handing_over()) return HostReplica::gradient(tensor);
+    // As contiguous as the parameter: libtorch's "gradient layout contract".
+    const at::Tensor& own = parameters_[tensor].grad();
+    return {own.data_ptr(), static_cast<std::size_t>(own.numel()), settings_.precision};
+  }
+
+  void synchronise_batch_norms(int ranks, GatherFromRanks gather) override {
+    together_ = {ranks, std::move(gather)};
   }
 
   Memory forward(const BatchView& batch, Mode mode) override {
     return in_our_words([&] {
       const at::AutoGradMode gradients(mode == Mode::training);
       const auto images = images_of(batch, scalar_type(settings_.precision));
-      auto outputs =
-          outputs_of(settings_, parameters_, statistics_, images, mode == Mode::training);
+      auto outputs = outputs_of(settings_, parameters_, statistics_, images, mode == Mode::training,
+                                together_);
       if (mode == Mode::training) graph_ = outputs;
       last_outputs_ = outputs.detach().contiguous();
       return Memory{last_outputs_.data_ptr(), static_cast<std::size_t>(last_outputs_.numel()),
@@ -113,6 +122,7 @@ class TorchReplica final : public HostReplica {
   void backward(Memory output_gradient, const GradientReady& ready) override {
     ready_ = ready;
     in_our_words([&] {
+      if (!handing_over()) keep_gradients();
       const auto gradient =
           at::from_blob(output_gradient.data, graph_.sizes(), scalar_type(settings_.precision));
       torch::autograd::backward({graph_}, {gradient});
@@ -130,6 +140,19 @@ class TorchReplica final : public HostReplica {
   }
 
  private:
+  /// Backward passes add to a gradient that is there, so it stays this run of the flat memory.
+  void keep_gradients() {
+    if (parameters_.front().grad().defined()) return;
+    const auto gradients = views(tensors().parameters, HostReplica::gradients());
+    for (std::size_t tensor = 0; tensor < gradients.size(); ++tensor)
+      parameters_[tensor].mutable_grad() = gradients[tensor];
+  }
+
+  void note_ready(std::size_t tensor) {
+    if (ready_) ready_(tensor);
+    if (handing_over()) parameters_[tensor].mutable_grad().reset();
+  }
+
   [[nodiscard]] std::vector<at::Tensor> views(const TensorLayout& layout,
                                               const Memory& memory) const {
     std::vector<at::Tensor> tensors;
@@ -143,6 +166,7 @@ class TorchReplica final : public HostReplica {
   std::shared_ptr<MemoryCount> count_;
   c10::DebugInfoGuard counting_;
   GradientReady ready_;  // of the backward pass under way
+  RanksTogether together_;
   std::vector<at::Tensor> parameters_, statistics_;
   std::vector<Accumulator> accumulators_;
   at::Tensor graph_, last_outputs_;
