@@ -12,7 +12,6 @@ namespace ringside::trainer {
 namespace {
 
 constexpr auto names = std::to_array<std::string_view>(
-constexpr auto names = std::to_array<std::string_view>(
     {"single", "data_parallel", "from_scratch", "distributed", "sharded", "pipeline", "tensor"});
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <c10/core/Allocator.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
 #include <dlfcn.h>
-#include <fmt/format.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/function_hook.h>
@@ -200,8 +199,8 @@ class TorchEngine final : public Engine {
     facts.name = "libtorch " TORCH_VERSION;
     if (blas_.configuration != nullptr) {
       const std::string_view words = blas_.configuration();
-      facts.settings.push_back(
-          fmt::format("BLAS: {}", words.substr(0, words.find_last_not_of(' ') + 1)));
+      facts.settings.push_back("BLAS: " +
+                               std::string(words.substr(0, words.find_last_not_of(' ') + 1)));
     } else if (at::hasMKL()) {
       facts.settings.emplace_back("BLAS: MKL");
     } else {

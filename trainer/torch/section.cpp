@@ -2,11 +2,11 @@
 #include "ringside/trainer/torch/section.hpp"
 
 #include <ATen/ATen.h>
-#include <fmt/format.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/variable.h>
 
 #include <map>
+#include <string>
 #include <vector>
 
 #include "ringside/trainer/torch/networks.hpp"
@@ -113,7 +113,7 @@ std::unique_ptr<Section> make_section(Replica& replica, const ModelSettings& mod
                                       const SectionSettings& settings) {
   if (model.model != Model::lenet)
     throw Error(ErrorCode::unsupported,
-                fmt::format("{} is not cut in sections", to_string(model.model)));
+                std::string(to_string(model.model)) + " is not cut in sections");
   return in_our_words(
       [&] { return std::make_unique<LenetSection>(replica, layers_of(model), settings); });
 }
