@@ -138,6 +138,10 @@ void HostReplica::keep_velocity() {
   if (velocity_.elements == 0) velocity_ = allocate(parameters_.elements, parameters_.type);
 }
 
+std::unique_ptr<Section> HostReplica::section(const SectionSettings& /*settings*/) {
+  throw Error(ErrorCode::unsupported, "this engine computes whole models only");
+}
+
 Loss HostReplica::loss(Memory outputs, std::span<const std::uint8_t> labels, Memory gradient) {
   return outputs.type == ElementType::float64 ? loss_of<double>(outputs, labels, gradient)
                                               : loss_of<float>(outputs, labels, gradient);

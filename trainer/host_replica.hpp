@@ -24,6 +24,8 @@ class HostReplica : public Replica {
   [[nodiscard]] Memory gradient(std::size_t tensor) override;
   void synchronise_batch_norms(int /*ranks*/, GatherFromRanks /*gather*/) override {}
 
+  /// Refused, where an engine has no sections.
+  [[nodiscard]] std::unique_ptr<Section> section(const SectionSettings& settings) override;
   [[nodiscard]] Loss loss(Memory outputs, std::span<const std::uint8_t> labels,
                           Memory gradient) override;
   void clear_gradients() override;
