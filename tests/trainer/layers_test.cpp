@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/// Layers of models that are split: their tensors, their sizes, and how they are cut.
 #include "ringside/trainer/layers.hpp"
 
 #include <gtest/gtest.h>
