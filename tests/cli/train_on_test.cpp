@@ -78,6 +78,7 @@ TEST(TrainOn, RowsForProgramsHoldTogether) {
 TEST(TrainOn, SaysWhyLenetGainsNothingFromASharedBatch) {
   const auto report = predicted({"--model", "lenet", "--strong", "--algorithm", "ring"});
   for (const auto& row : report["rows"]) EXPECT_LT(row["speedup"], 1.25);
+  expect_part(report["explanation"].dump(), "do not become less with the samples");
   const auto text = on_box({"--model", "lenet", "--algorithm", "ring"}).output;
   expect_part(text, "communication hardly counts");
   expect_part(text, "do not become less with the samples");

@@ -158,11 +158,73 @@ TrainingSettings lenet_settings(StrategyKind kind, ElementType precision) {
 TEST(Lenet, RanksTogetherLearnWhatOneLearns) {
   const auto of = [](StrategyKind kind) { return lenet_settings(kind, ElementType::float64); };
   const Checkpoint one = train_on(1, engine(), of(StrategyKind::single)).end;
-  for (const StrategyKind kind : {StrategyKind::data_parallel, StrategyKind::from_scratch,
-                                  StrategyKind::distributed, StrategyKind::sharded})
+  for (const StrategyKind kind :
+       {StrategyKind::data_parallel, StrategyKind::from_scratch, StrategyKind::distributed,
+        StrategyKind::sharded, StrategyKind::pipeline, StrategyKind::tensor})
     for (const int ranks : {2, 3, 4})
       EXPECT_LT(worst_difference<double>(train_on(ranks, engine(), of(kind)).end, one), 1e-12)
           << to_string(kind) << " on " << ranks;
+}
+
+TEST(Lenet, IsSplitAsWellWithMomentumAndABatchInPieces) {
+  const auto of = [](StrategyKind kind) {
+    TrainingSettings settings = lenet_settings(kind, ElementType::float64);
+    settings.momentum = 0.9;
+    settings.decay = 0.01;
+    settings.pieces = 3;
+    return settings;
+  };
+  const Checkpoint one = train_on(1, engine(), of(StrategyKind::single)).end;
+  for (const StrategyKind kind : {StrategyKind::pipeline, StrategyKind::tensor})
+    EXPECT_LT(worst_difference<double>(train_on(3, engine(), of(kind)).end, one), 1e-12)
+        << to_string(kind);
+}
+
+TEST(Lenet, IsSplitOverAsManyRanksAsItsLastLayerHasOutputs) {
+  TrainingSettings settings = lenet_settings(StrategyKind::single, ElementType::float64);
+  settings.batch = 8;
+  settings.steps = 2;
+  const Checkpoint one = train_on(1, engine(), settings).end;
+  settings.strategy.kind = StrategyKind::tensor;
+  EXPECT_LT(worst_difference<double>(train_on(10, engine(), settings).end, one), 1e-12);
+}
+
+/// What all ranks together send in a step, counted.
+std::uint64_t sent(StrategyKind kind, int ranks, std::size_t batch) {
+  TrainingSettings settings = lenet_settings(kind, ElementType::float32);
+  settings.batch = batch;
+  settings.steps = 1;
+  settings.count_traffic = true;
+  if (kind == StrategyKind::distributed) settings.strategy.algorithm = "ring";
+  std::uint64_t sum = 0, received = 0;
+  for (const auto& rank : train_on(ranks, engine(), settings).reports.front().ranks) {
+    sum += rank.traffic.sent;
+    received += rank.traffic.received;
+  }
+  EXPECT_EQ(sum, received);
+  return sum;
+}
+
+TEST(Lenet, MovesTheBytesOfTheFormulas) {
+  constexpr std::uint64_t conv1 = 20 * 13 * 13, conv2 = 50 * 4 * 4, fc1 = 128, fc2 = 10;
+  for (const std::uint64_t batch : {16, 160}) {
+    const std::uint64_t sample_bytes = 4 * batch;
+    // There and back across each cut.
+    EXPECT_EQ(sent(StrategyKind::pipeline, 2, batch), 2 * conv1 * sample_bytes);
+    EXPECT_EQ(sent(StrategyKind::pipeline, 4, batch), 2 * (conv1 + conv2 + fc1) * sample_bytes);
+    for (const int ranks : {2, 4}) {
+      const auto others = static_cast<std::uint64_t>(ranks - 1);
+      // All but the own slice of every layer's outputs; the same of the gradients, but the last's.
+      EXPECT_EQ(sent(StrategyKind::tensor, ranks, batch),
+                others * (2 * (conv1 + conv2 + fc1) + fc2) * sample_bytes);
+      // Twice all gradients, whatever the batch (and what lies between tensors in a bucket).
+      const std::uint64_t gradients = sent(StrategyKind::distributed, ranks, batch);
+      EXPECT_GE(gradients, 2 * others * 4 * 129'068);
+      EXPECT_LE(gradients, 2 * others * 4 * (129'068 + 8 * 16));
+    }
+  }
+  EXPECT_LT(sent(StrategyKind::tensor, 2, 16), sent(StrategyKind::distributed, 2, 16));
+  EXPECT_GT(sent(StrategyKind::tensor, 2, 160), sent(StrategyKind::distributed, 2, 160));
 }
 
 TEST(Lenet, InFloat32HasTheGradientsOfOneRankAtTheFirstStep) {
@@ -178,7 +240,8 @@ TEST(Lenet, InFloat32HasTheGradientsOfOneRankAtTheFirstStep) {
   };
   const Checkpoint one = first_update(1, StrategyKind::single);
   for (const StrategyKind kind :
-       {StrategyKind::data_parallel, StrategyKind::from_scratch, StrategyKind::distributed})
+       {StrategyKind::data_parallel, StrategyKind::from_scratch, StrategyKind::distributed,
+        StrategyKind::pipeline, StrategyKind::tensor})
     for (const int ranks : {2, 4})
       EXPECT_LT(worst_difference<float>(first_update(ranks, kind), one), 1e-4)
           << to_string(kind) << " on " << ranks;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <ctime>
+#include <utility>
 
 #include "ringside/base/clock.hpp"
 #include "ringside/trainer/data/dataset.hpp"
@@ -48,6 +50,25 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
+/// Processor time of this thread, which does all the computing: neighbours on its core do not
+/// count.
+class ProcessorWatch {
+ public:
+  [[nodiscard]] double elapsed() const { return now() - start_; }
+  double restart() {
+    const double stop = now();
+    return stop - std::exchange(start_, stop);
+  }
+
+ private:
+  static double now() {
+    timespec time{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  }
+  double start_ = now();
+};
+
 /// One step of training, timed.
 struct TimedStep {
   double forward = 0, backward = 0, update = 0;
@@ -59,17 +80,16 @@ struct TimedStep {
 TimedStep timed_step(Replica& replica, const Memory& gradient, const Samples& data) {
   TimedStep step;
   step.ready.resize(replica.tensors().parameters.size());
-  Stopwatch watch;
+  ProcessorWatch watch;
   replica.clear_gradients();
   const Memory out = replica.forward({data.pixels, data.labels}, Replica::Mode::training);
   (void)replica.loss(out, data.labels, gradient);
-  step.forward = watch.restart().count();
-  replica.backward(gradient,
-                   [&](std::size_t tensor) { step.ready[tensor] = watch.elapsed().count(); });
-  step.backward = watch.restart().count();
+  step.forward = watch.restart();
+  replica.backward(gradient, [&](std::size_t tensor) { step.ready[tensor] = watch.elapsed(); });
+  step.backward = watch.restart();
   constexpr double small_rate = 1e-3;
   replica.update({.rate = small_rate, .samples = static_cast<double>(data.count())});
-  step.update = watch.elapsed().count();
+  step.update = watch.elapsed();
   return step;
 }
 
@@ -90,14 +110,14 @@ const PublishedSpeed* published_speed(Model model, std::string_view name) {
   return found == published.end() ? nullptr : found;
 }
 
-DeviceSpeed speed_of(const PublishedSpeed& one, double samples) {
+DeviceSpeed speed_of(const PublishedSpeed& step, double samples) {
   DeviceSpeed speed;
-  speed.seconds = one.seconds;
-  speed.fixed = one.fixed;
-  speed.source = fmt::format("published, {} ({})", one.name, one.source);
-  if (samples == one.samples) return speed;
-  speed.source += fmt::format("; of {} samples, what is not fixed in proportion", one.samples);
-  return speed.scaled(samples / one.samples);
+  speed.seconds = step.seconds;
+  speed.fixed = step.fixed;
+  speed.source = fmt::format("published, {} ({})", step.name, step.source);
+  if (samples == step.samples) return speed;
+  speed.source += fmt::format("; of {} samples, what is not fixed in proportion", step.samples);
+  return speed.scaled(samples / step.samples);
 }
 
 MeasuredSpeed measure_here(Engine& engine, const ModelSettings& settings, std::size_t samples) {
@@ -123,7 +143,9 @@ MeasuredSpeed measure_here(Engine& engine, const ModelSettings& settings, std::s
   speed.backward_share =
       median_of([](const TimedStep& step) { return step.backward / step.seconds(); });
   speed.source = fmt::format(
-      "measured here, on one thread of this CPU by {} (median of {} steps): no GPU's speed",
+      "measured here, processor time of one thread of this CPU by {} (median of {} steps): no "
+      "GPU's "
+      "speed",
       engine.facts().name, steps.size());
   for (std::size_t tensor = 0; tensor < steps.front().ready.size(); ++tensor)
     measured.ready.push_back(median_of(

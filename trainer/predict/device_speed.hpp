@@ -43,7 +43,7 @@ struct PublishedSpeed {
 /// name: the newest.
 [[nodiscard]] const PublishedSpeed* published_speed(Model model, std::string_view name = {});
 /// In words, for `samples` a pass.
-[[nodiscard]] DeviceSpeed speed_of(const PublishedSpeed& published, double samples);
+[[nodiscard]] DeviceSpeed speed_of(const PublishedSpeed& step, double samples);
 
 /// What a short run of one rank came to.
 struct MeasuredSpeed {
@@ -51,7 +51,8 @@ struct MeasuredSpeed {
   std::vector<double> ready;  ///< of each parameter tensor, as ModelProfile::ready
 };
 /// Trains on made-up images for some steps (at least two, about five seconds of them) by one thread
-/// of this machine's processor, and takes medians. Says so in `source`: it is no GPU's speed.
+/// of this machine's processor, and takes medians of its processor time. Says so in `source`: it is
+/// no GPU's speed.
 [[nodiscard]] MeasuredSpeed measure_here(Engine& engine, const ModelSettings& settings,
                                          std::size_t samples);
 

@@ -113,7 +113,7 @@ std::string remedies(const PredictedTraining& training, const std::vector<WhatIf
 std::string shared_batch(const PredictedTraining& training, const PredictedRow& row) {
   const DeviceSpeed& speed = training.speed;
   std::string text =
-      fmt::format("one device's batch shared by {} devices would be learned {:.2f} times as fast",
+      fmt::format("one device's batch shared by {} devices is learned {:.2f} times as fast",
                   row.way.ranks, row.speedup);
   if (speed.fixed > 0)
     text += fmt::format(": {} of a step of {} do not become less with the samples",
@@ -183,9 +183,10 @@ std::vector<std::string> explanation(const PredictedTraining& training,
   if (best == nullptr || best->step.calls.communication <= 0) return {};
   std::vector<std::string> lines = {what_it_takes(*best),
                                     reason(best->step) + spread_of(rows, *best)};
-  if (what_ifs.empty()) return lines;
-  if (auto text = remedies(training, what_ifs); !text.empty()) lines.push_back(std::move(text));
-  if (const auto* split = find(what_ifs, Change::split))
+  if (!what_ifs.empty()) lines.push_back(remedies(training, what_ifs));
+  if (training.split)
+    lines.push_back(shared_batch(training, *best));
+  else if (const auto* split = find(what_ifs, Change::split))
     lines.push_back(shared_batch(training, split->row));
   return lines;
 }

@@ -116,10 +116,7 @@ class DataParallel final : public Strategy {
   }
 
   Memory outputs_of_all(std::size_t samples) {
-    const std::size_t elements = samples * classes;
-    if (all_outputs_.elements < elements)
-      all_outputs_ = replica_.allocate(elements, replica_.parameters().type);
-    return all_outputs_.part({0, elements});
+    return grown(replica_, all_outputs_, samples * classes);
   }
 
   Wire wire_;

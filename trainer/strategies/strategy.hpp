@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/// How k ranks learn together: who has which samples, what travels and when.
+/// How k ranks learn together: who has which samples, or which part of the network, what travels
+/// and when.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +27,8 @@ enum class StrategyKind {
   from_scratch,   ///< as d2l 12.5: all-reduce behind the backward pass, tensor by tensor
   distributed,    ///< as DistributedDataParallel: buckets travel while the backward pass goes on
   sharded,        ///< as ZeRO: every rank keeps and updates its part only
+  pipeline,       ///< layers over ranks, micro-batches through them
+  tensor,         ///< a slice of every layer on each rank
 };
 
 [[nodiscard]] std::string_view to_string(StrategyKind kind);
@@ -43,6 +46,7 @@ struct StrategySettings {
   BucketSizes buckets;       ///< distributed, sharded
   /// distributed, sharded: while the backward pass goes on; otherwise nothing goes on meanwhile.
   bool overlap = true;
+  std::size_t micro_batches = 4;  ///< pipeline: of a piece of a batch
   /// sharded: 1 shards what the optimizer keeps, 2 the gradients, too.
   int zero_stage = 2;
   /// Of every batch, one a rank (share_of); empty: equal ones.
@@ -143,9 +147,10 @@ class Wire {
   Memory narrow_;  ///< as long as the gradients, or empty
 };
 
-/// Throws Error(invalid_argument) for more than one rank with `single`.
+/// The model is the replica's. Throws Error(invalid_argument) for more than one rank with `single`,
+/// and what check_split does.
 [[nodiscard]] std::unique_ptr<Strategy> make_strategy(const StrategySettings& settings,
-                                                      Replica& replica, Communicator& comm,
-                                                      StepTimes& times);
+                                                      const ModelSettings& model, Replica& replica,
+                                                      Communicator& comm, StepTimes& times);
 
 }  // namespace ringside::trainer

@@ -99,7 +99,7 @@ TEST(DeviceSpeed, ThatIsMeasuredHereSaysSo) {
   const trainer::ModelSettings settings{.model = Model::mlp, .width = 8};
   const auto engine = trainer::engine_for(Model::mlp);
   const auto measured = trainer::measure_here(*engine, settings, 32);
-  EXPECT_NE(measured.speed.source.find("measured here, on one thread of this CPU"),
+  EXPECT_NE(measured.speed.source.find("measured here, processor time of one thread of this CPU"),
             std::string::npos);
   EXPECT_GT(measured.speed.seconds, 0);
   EXPECT_GT(measured.speed.backward_share, 0);
