@@ -75,8 +75,8 @@ std::vector<Traffic> traffic_of_step(Engine& engine, const Dataset& data, Traini
   World world = make_world(settings.backend, contender.ranks);
   Observer nobody;
   std::vector<Traffic> traffic;
-  for (const auto& rank : train(world, engine, data, settings, nobody).front().ranks)
-    traffic.push_back(rank.traffic);
+  const auto reports = train(world, engine, data, settings, nobody);
+  for (const auto& rank : reports.front().ranks) traffic.push_back(rank.traffic);
   return traffic;
 }
 

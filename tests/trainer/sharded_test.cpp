@@ -40,7 +40,8 @@ class Stage : public ::testing::TestWithParam<int> {
   }
   static MemoryUse memory_of(int ranks, const TrainingSettings& of) {
     MemoryUse most;
-    for (const auto& rank : train_on(ranks, mlp_engine(), of).reports.back().ranks) {
+    const auto reports = train_on(ranks, mlp_engine(), of).reports;
+    for (const auto& rank : reports.back().ranks) {
       most.parameters = std::max(most.parameters, rank.memory.parameters);
       most.gradients = std::max(most.gradients, rank.memory.gradients);
       most.optimizer = std::max(most.optimizer, rank.memory.optimizer);
