@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/// The layers of a model by their tensors, channels in slices, and stages of a pipeline.
 #include "ringside/trainer/layers.hpp"
 
 #include <gtest/gtest.h>
