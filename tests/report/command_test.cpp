@@ -56,7 +56,8 @@ TEST_F(ReportCommand, MakesAPageOfAnyMixAndReplacesTheOldOne) {
 }
 
 TEST_F(ReportCommand, ReadsStandardInputAndWritesStandardOutput) {
-  const auto result = ringside_program({"report", "-", "-o", "-"}, {.text = read_file(data("bench.json"))});
+  const auto result =
+      ringside_program({"report", "-", "-o", "-"}, {.text = read_file(data("bench.json"))});
   if (unsupported(result)) GTEST_SKIP() << result.error;
   EXPECT_EQ(result.exit_code, 0) << result.error;
   EXPECT_TRUE(result.output.starts_with("<!doctype html>"));
@@ -75,8 +76,9 @@ TEST_F(ReportCommand, RefusesInOneLineAndLeavesTheOldPage) {
   expect_refusal(ringside_program({"report", data("bench.json")}), "--output");
   expect_refusal(ringside_program({"report", "-o", page}), "RUN");
   expect_refusal(ringside_program({"report", "-", "-", "-o", page}), "once");
-  expect_refusal(ringside_program({"report", data("bench.json"), "-o", path("no/such/folder.html")}),
-                 "cannot write");
+  expect_refusal(
+      ringside_program({"report", data("bench.json"), "-o", path("no/such/folder.html")}),
+      "cannot write");
 }
 
 TEST_F(ReportCommand, PlansMoveInPicturesAndPages) {
@@ -92,12 +94,14 @@ TEST_F(ReportCommand, PlansMoveInPicturesAndPages) {
 }
 
 TEST_F(ReportCommand, PlansTooLargeToShowAreRefusedWithTheLimit) {
-  expect_refusal(ringside_program({"plan", "ring", "--ranks", "17", "--format", "svg"}), "at most 16 ranks");
+  expect_refusal(ringside_program({"plan", "ring", "--ranks", "17", "--format", "svg"}),
+                 "at most 16 ranks");
   expect_refusal(ringside_program({"plan", "ring", "--ranks", "8", "--format", "html", "--topo",
                                    "4gpu-pcie4-two-sockets"}),
                  "has 4 GPUs");
   expect_refusal(ringside_program({"plan", "ring", "--ranks", "4", "--topo", "dgx1v"}), "--topo");
-  expect_refusal(ringside_program({"plan", "ring", "--ranks", "4", "--format", "svg", "--prove"}), "--prove");
+  expect_refusal(ringside_program({"plan", "ring", "--ranks", "4", "--format", "svg", "--prove"}),
+                 "--prove");
 }
 
 }  // namespace

@@ -26,7 +26,8 @@ std::vector<Crossover> between(const std::vector<Series>& series) {
 }
 
 TEST(Crossovers, LinesOnLogarithmicAxesCrossWhereTheyAreDrawnToCross) {
-  // A latency of 10 us against one of 40 us: equal where both say 20 us, in the middle of 1K and 4K.
+  // A latency of 10 us against one of 40 us: equal where both say 20 us, in the middle of 1K and
+  // 4K.
   const auto found = between({line({{1024, 10}, {4096, 40}}), line({{1024, 20}, {4096, 20}})});
   ASSERT_EQ(found.size(), 1U);
   EXPECT_NEAR(found[0].bytes, 2048, 1e-6);
@@ -36,11 +37,13 @@ TEST(Crossovers, LinesOnLogarithmicAxesCrossWhereTheyAreDrawnToCross) {
 }
 
 TEST(Crossovers, WhoIsFastestEverywhereCrossesNobody) {
-  EXPECT_TRUE(between({line({{8, 1}, {64, 2}, {512, 3}}), line({{8, 2}, {64, 4}, {512, 9}})}).empty());
+  EXPECT_TRUE(
+      between({line({{8, 1}, {64, 2}, {512, 3}}), line({{8, 2}, {64, 4}, {512, 9}})}).empty());
 }
 
 TEST(Crossovers, EveryChangeOfTheFastestIsOne) {
-  const auto found = between({line({{8, 1}, {64, 5}, {512, 1}}), line({{8, 2}, {64, 3}, {512, 2}})});
+  const auto found =
+      between({line({{8, 1}, {64, 5}, {512, 1}}), line({{8, 2}, {64, 3}, {512, 2}})});
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[0].above, 1U);
   EXPECT_EQ(found[1].above, 0U);
@@ -48,7 +51,8 @@ TEST(Crossovers, EveryChangeOfTheFastestIsOne) {
 }
 
 TEST(Crossovers, LinesBehindTheFastestDoNotCount) {
-  const auto found = between({line({{8, 1}, {64, 1}}), line({{8, 2}, {64, 4}}), line({{8, 3}, {64, 2}})});
+  const auto found =
+      between({line({{8, 1}, {64, 1}}), line({{8, 2}, {64, 4}}), line({{8, 3}, {64, 2}})});
   EXPECT_TRUE(found.empty());
 }
 

@@ -28,7 +28,8 @@ json data_in(const std::string& page) {
 
 std::size_t count(std::string_view text, std::string_view part) {
   std::size_t found = 0;
-  for (auto at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1)) ++found;
+  for (auto at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1))
+    ++found;
   return found;
 }
 
@@ -49,7 +50,8 @@ class Page : public testing::Test {
 
 TEST_F(Page, HasASectionForEverythingAndAPlaceForEveryChart) {
   const std::string page = page_of(everything());
-  for (const char* id : {"findings", "speed", "training", "machine", "timeline", "paths", "changes", "files"})
+  for (const char* id :
+       {"findings", "speed", "training", "machine", "timeline", "paths", "changes", "files"})
     EXPECT_NE(page.find("<section id=\"" + std::string(id) + "\""), std::string::npos) << id;
   const json data = data_in(page);
   EXPECT_EQ(count(page, "data-chart=\""), data.at("charts").size());
@@ -63,7 +65,8 @@ TEST_F(Page, HasASectionForEverythingAndAPlaceForEveryChart) {
 TEST_F(Page, LoadsNothingFromAnywhere) {
   const std::string page = page_of(everything());
   EXPECT_NE(page.find("default-src 'none'"), std::string::npos);
-  for (const char* part : {" src=\"", "<link", "@import", "url(http", "'unsafe-eval'", "script-src 'unsafe-inline'"})
+  for (const char* part :
+       {" src=\"", "<link", "@import", "url(http", "'unsafe-eval'", "script-src 'unsafe-inline'"})
     EXPECT_EQ(page.find(part), std::string::npos) << part;
 }
 
@@ -71,7 +74,8 @@ TEST_F(Page, MeasuredLinesAreSolidAndOthersAreNot) {
   for (const auto& chart : data_in(page_of(everything())).at("charts")) {
     if (chart.at("kind") != "lines") continue;
     for (const auto& series : chart.at("series"))
-      EXPECT_EQ(series.at("dash") == "solid", series.at("figures") == "measured") << series.at("label");
+      EXPECT_EQ(series.at("dash") == "solid", series.at("figures") == "measured")
+          << series.at("label");
   }
 }
 
@@ -93,11 +97,19 @@ TEST_F(Page, HostileNamesStayNames) {
   Runs runs;
   const std::string evil = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(2)>";
   runs.sources = {{.file = evil, .kind = "benchmark", .facts = {{evil, evil}}, .notes = {evil}}};
-  runs.curves.push_back({.call = {.collective = evil, .type = evil, .redop = evil},
-                         .series = {.label = evil, .detail = evil, .points = {{.bytes = 8, .us = 1, .busbw = 1}}}});
+  runs.curves.push_back(
+      {.call = {.collective = evil, .type = evil, .redop = evil},
+       .series = {.label = evil, .detail = evil, .points = {{.bytes = 8, .us = 1, .busbw = 1}}}});
   runs.diagnoses.push_back({.verdict = evil,
-                            .findings = {{.id = evil, .title = evil, .certainty = evil, .harm = evil, .why = evil,
-                                          .cost = evil, .confirm = evil, .fix = evil, .lines = {evil}}}});
+                            .findings = {{.id = evil,
+                                          .title = evil,
+                                          .certainty = evil,
+                                          .harm = evil,
+                                          .why = evil,
+                                          .cost = evil,
+                                          .confirm = evil,
+                                          .fix = evil,
+                                          .lines = {evil}}}});
   const std::string page = page_of(runs);
   EXPECT_EQ(page.find("<img"), std::string::npos);
   EXPECT_EQ(page.find("<script>alert"), std::string::npos);

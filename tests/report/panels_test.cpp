@@ -43,7 +43,8 @@ TEST(Panels, OneCollectiveAndNumberOfRanksIsAPanelAndItsPlacementsAreVariants) {
   on_gpus.call.gpus = true;
   auto more_ranks = curve("ring", {1, 2});
   more_ranks.call.ranks = 4;
-  const auto panels = report::panels_of(runs_of({curve("ring", {1, 2}), in_place, on_gpus, more_ranks}));
+  const auto panels =
+      report::panels_of(runs_of({curve("ring", {1, 2}), in_place, on_gpus, more_ranks}));
   ASSERT_EQ(panels.size(), 3U);
   EXPECT_EQ(panels[0].title, "all_reduce, 2 ranks");
   ASSERT_EQ(panels[0].variants.size(), 2U);
@@ -55,12 +56,13 @@ TEST(Panels, OneCollectiveAndNumberOfRanksIsAPanelAndItsPlacementsAreVariants) {
 TEST(Panels, LabelsOfAChartAreAllDifferent) {
   auto simulated = curve("ring", {1, 2}, 1);
   simulated.series.figures = Figures::simulated;
-  const auto panels = report::panels_of(
-      runs_of({curve("ring", {1, 2}), curve("ring", {2, 3}, 1), curve("ring", {2, 4}, 1), simulated}));
+  const auto panels = report::panels_of(runs_of(
+      {curve("ring", {1, 2}), curve("ring", {2, 3}, 1), curve("ring", {2, 4}, 1), simulated}));
   std::vector<std::string> labels;
   for (const auto& shown : panels.at(0).variants.at(0).series) labels.push_back(shown.label);
-  EXPECT_EQ(labels, (std::vector<std::string>{"ring (measured), host.json", "ring (measured), box.json",
-                                              "ring (measured), box.json #2", "ring (simulated)"}));
+  EXPECT_EQ(labels,
+            (std::vector<std::string>{"ring (measured), host.json", "ring (measured), box.json",
+                                      "ring (measured), box.json #2", "ring (simulated)"}));
   EXPECT_FALSE(panels[0].notes.empty()) << "several files";
 }
 
@@ -83,7 +85,9 @@ TEST(Panels, OfManyLinesTheBestThePeersAndTheBoundAreShownAtFirst) {
 TEST(Panels, MeasuredAndSimulatedLinesDoNotCrossEachOther) {
   auto simulated = curve("chain", {1, 100}, 1);
   simulated.series.figures = Figures::simulated;
-  EXPECT_TRUE(report::panels_of(runs_of({curve("ring", {10, 20}), simulated}))[0].variants[0].crossovers.empty());
+  EXPECT_TRUE(report::panels_of(runs_of({curve("ring", {10, 20}), simulated}))[0]
+                  .variants[0]
+                  .crossovers.empty());
 }
 
 TEST(Panels, APeerOfAnotherRunIsComparedByMediansAndSaysSo) {
@@ -100,7 +104,8 @@ TEST(Panels, APeerOfAnotherRunIsComparedByMediansAndSaysSo) {
   EXPECT_EQ(ratios[0].points[1].algorithm, "chain");
 
   // What the run itself compared, in the same rounds, comes first.
-  runs.ratios.push_back({.call = all_reduce, .peer = "nccl", .source = 1, .points = {{8, 3, "ring"}}});
+  runs.ratios.push_back(
+      {.call = all_reduce, .peer = "nccl", .source = 1, .points = {{8, 3, "ring"}}});
   const auto told = report::panels_of(runs)[0].variants[0].ratios;
   ASSERT_EQ(told.size(), 1U);
   EXPECT_TRUE(told[0].same_rounds);

@@ -22,7 +22,8 @@ Plan plan_of(const std::string& spec, int ranks, Collective collective = Collect
   Plan plan(request, stream.shape(), stream.spec());
   while (const Op* op = stream.next()) plan.append(*op);
   for (int rank = 0; rank < ranks; ++rank)
-    for (const auto& slot : stream.slots()[static_cast<std::size_t>(rank)]) plan.add_slot(rank, slot);
+    for (const auto& slot : stream.slots()[static_cast<std::size_t>(rank)])
+      plan.add_slot(rank, slot);
   return plan;
 }
 
@@ -65,13 +66,15 @@ TEST(PlanStory, AnOpThatReadsAndStoresIsTwoHops) {
 }
 
 TEST(PlanStory, TooMuchIsRefusedWithTheLimit) {
-  for (const auto& [spec, ranks] : {std::pair("ring", 17), std::pair("ring:slices=1,chunks=1", 40)}) {
+  for (const auto& [spec, ranks] :
+       {std::pair("ring", 17), std::pair("ring:slices=1,chunks=1", 40)}) {
     try {
       (void)report::story_of(plan_of(ranks == 17 ? spec : "ring", ranks));
       FAIL() << ranks;
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::unsupported);
-      EXPECT_NE(std::string(error.what()).find("at most 16 ranks"), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find("at most 16 ranks"), std::string::npos)
+          << error.what();
     }
   }
 }

@@ -127,7 +127,8 @@ TEST(Reading, APreflightHasPathsAndOnVirtualDevicesNoTimes) {
   report::read_run(read_file(RINGSIDE_TEST_DATA "/preflight/h200.json"), "h200.json", runs);
   ASSERT_EQ(runs.preflights.size(), 1U);
   EXPECT_FALSE(runs.preflights[0].paths.empty());
-  report::read_run(read_file(RINGSIDE_TEST_DATA "/preflight/two_virtual_lost.json"), "lost.json", runs);
+  report::read_run(read_file(RINGSIDE_TEST_DATA "/preflight/two_virtual_lost.json"), "lost.json",
+                   runs);
   ASSERT_EQ(runs.preflights.size(), 2U);
   EXPECT_TRUE(runs.preflights[1].paths.empty());
   EXPECT_FALSE(runs.preflights[1].findings.empty());
@@ -147,7 +148,8 @@ TEST(Reading, ATopologyIsAMachineWithoutLoads) {
 }
 
 TEST(Reading, NcclTestsNamesTheCollectiveInItsArgumentsOrByItsFactor) {
-  const std::string rows = R"("config": {"devices": [{"device_info": "X"}, {"device_info": "X"}, {"device_info": "X"}, {"device_info": "X"}]},
+  const std::string rows =
+      R"("config": {"devices": [{"device_info": "X"}, {"device_info": "X"}, {"device_info": "X"}, {"device_info": "X"}]},
     "results": [{"size": 1048576, "count": 262144, "type": "float", "redop": "sum", "root": -1,
                  "out_of_place": {"time": 100.0, "alg_bw": 10.48576, "bus_bw": 15.72864, "nwrong": "N/A"},
                  "in_place": {"time": "N/A", "alg_bw": "N/A", "bus_bw": "N/A", "nwrong": "N/A"}}]})";
@@ -165,7 +167,8 @@ TEST(Reading, NcclTestsNamesTheCollectiveInItsArgumentsOrByItsFactor) {
 TEST(Reading, WhatIsNoRunIsRefusedInOneLineThatNamesTheFile) {
   EXPECT_NE(complaint("").find("a.json"), std::string::npos);
   EXPECT_NE(complaint("no JSON").find("a.json"), std::string::npos);
-  for (const char* text : {"{}", "[]", "3", R"({"ringside_plan": 1})", R"({"kind": "simulated", "choices": []})"})
+  for (const char* text :
+       {"{}", "[]", "3", R"({"ringside_plan": 1})", R"({"kind": "simulated", "choices": []})"})
     EXPECT_NE(complaint(text).find("a.json: $: no run that a report can show"), std::string::npos)
         << complaint(text);
 }
@@ -176,13 +179,17 @@ TEST(Reading, WhatIsDamagedIsRefusedWithThePlace) {
   EXPECT_NE(complaint(R"({"kind": "training_comparison", "rows": [{"strategy": 3}]})")
                 .find("a.json: $.rows[0].strategy: "),
             std::string::npos);
-  EXPECT_NE(complaint(R"({"traceEvents": [{"ph": "X", "pid": 0, "tid": 0, "name": "copy", "ts": -1, "dur": 1}]})")
-                .find("a.json: $.traceEvents[0].ts: "),
-            std::string::npos);
+  EXPECT_NE(
+      complaint(
+          R"({"traceEvents": [{"ph": "X", "pid": 0, "tid": 0, "name": "copy", "ts": -1, "dur": 1}]})")
+          .find("a.json: $.traceEvents[0].ts: "),
+      std::string::npos);
   EXPECT_NE(complaint(R"({"traceEvents": []})").find("no spans"), std::string::npos);
-  EXPECT_NE(complaint(R"({"ringside_topology": 1, "nodes": [{"name": "a", "kind": "gpu"}, {"name": "a", "kind": "gpu"}], "links": []})")
-                .find("a.json: "),
-            std::string::npos);
+  EXPECT_NE(
+      complaint(
+          R"({"ringside_topology": 1, "nodes": [{"name": "a", "kind": "gpu"}, {"name": "a", "kind": "gpu"}], "links": []})")
+          .find("a.json: "),
+      std::string::npos);
 }
 
 /// A value of a file cut short anywhere is an error and nothing else.

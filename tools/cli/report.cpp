@@ -29,8 +29,9 @@ struct Arguments {
 };
 
 std::string now_in_words() {
-  return fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(std::chrono::system_clock::to_time_t(
-                                                  std::chrono::system_clock::now())));
+  return fmt::format(
+      "{:%Y-%m-%d %H:%M} UTC",
+      fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
 }
 
 void run(const Arguments& arguments) {
@@ -66,8 +67,7 @@ void add_report_command(CLI::App& app) {
       "  ringside simulate --topo 4gpu-pcie4-two-switches --links --format json > box.json\n"
       "  ringside report host.json box.json -o report.html");
   const auto arguments = std::make_shared<Arguments>();
-  command
-      ->add_option("RUN", arguments->files, "Files of JSON, or - for standard input")
+  command->add_option("RUN", arguments->files, "Files of JSON, or - for standard input")
       ->required()
       ->type_name("RUN.json");
   command

@@ -15,7 +15,9 @@ namespace {
 
 enum class Quantity { time, bandwidth };
 
-Json optional_json(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+Json optional_json(const std::optional<double>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
 
 /// [bytes, value, least, most, note]; bus bandwidth goes with the inverse of the time.
 Json point_json(const Point& point, Quantity quantity) {
@@ -101,10 +103,10 @@ Json marks(const Variant& variant, Quantity quantity) {
          {"below", below.label},
          {"above", above.label},
          {"clear", crossover.clear},
-         {"text", fmt::format("from {} on {} is faster than {}{}",
-                              format_bytes(static_cast<std::uint64_t>(crossover.bytes)),
-                              above.label, below.label,
-                              crossover.clear ? "" : " (within the spread)")}});
+         {"text",
+          fmt::format("from {} on {} is faster than {}{}",
+                      format_bytes(static_cast<std::uint64_t>(crossover.bytes)), above.label,
+                      below.label, crossover.clear ? "" : " (within the spread)")}});
   }
   return list;
 }
@@ -112,8 +114,8 @@ Json marks(const Variant& variant, Quantity quantity) {
 Json size_chart(const Panel& panel, const Variant& variant, Quantity quantity, Looks& looks) {
   const bool time = quantity == Quantity::time;
   return {{"kind", "lines"},
-          {"title", fmt::format("{} of {}, {}", time ? "Time" : "Bus bandwidth", panel.title,
-                                variant.name)},
+          {"title",
+           fmt::format("{} of {}, {}", time ? "Time" : "Bus bandwidth", panel.title, variant.name)},
           {"figures", figures_of(variant)},
           {"x", "bytes"},
           {"y", time ? "us" : "GB/s"},
@@ -176,8 +178,8 @@ Json load_cases(const MachineView& view) {
   for (const auto& load : view.loads) {
     Json links = Json::object();
     for (const auto& link : load.links)
-      links[link.link] = Json::array({load_step(share_of(link, load.seconds)),
-                                      load_words(link, load.seconds)});
+      links[link.link] =
+          Json::array({load_step(share_of(link, load.seconds)), load_words(link, load.seconds)});
     list.push_back({{"name", fmt::format("{}, {}", load.algorithm, format_bytes(load.bytes))},
                     {"seconds", load.seconds},
                     {"links", std::move(links)}});

@@ -48,12 +48,12 @@ std::vector<Crossover> crossovers(std::span<const Series> series) {
     const double ahead = std::log(old_right->us / new_right->us);
     const double part = behind + ahead > 0 ? behind / (behind + ahead) : 0.5;
     const auto between = [part](double a, double b) { return a * std::pow(b / a, part); };
-    found.push_back({.bytes = between(static_cast<double>(*left), static_cast<double>(*right)),
-                     .us = between(old_left->us, old_right->us),
-                     .below = *below,
-                     .above = *above,
-                     .clear = clearly_faster(*old_left, *new_left) &&
-                              clearly_faster(*new_right, *old_right)});
+    found.push_back(
+        {.bytes = between(static_cast<double>(*left), static_cast<double>(*right)),
+         .us = between(old_left->us, old_right->us),
+         .below = *below,
+         .above = *above,
+         .clear = clearly_faster(*old_left, *new_left) && clearly_faster(*new_right, *old_right)});
   }
   return found;
 }

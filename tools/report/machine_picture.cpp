@@ -20,6 +20,7 @@ constexpr std::string_view style = R"(
 .machine{font:12px system-ui,sans-serif}
 .machine text{fill:var(--ink,#1d2733);text-anchor:middle}
 .machine .small{font-size:10px;fill:var(--dim,#5b6673)}
+.machine .halo{paint-order:stroke;stroke:var(--page,#fff);stroke-width:4px;stroke-linejoin:round}
 .machine .box rect{fill:var(--panel,#fff);stroke:var(--line,#8894a3)}
 .machine .gpu rect{fill:var(--gpu,#e3efe0)}
 .machine .nic rect,.machine .network_switch rect{fill:var(--nic,#faeed6)}
@@ -44,9 +45,7 @@ std::string node_svg(const Topology& topology, const PlacedNode& placed) {
   std::string name = node.name;
   constexpr std::size_t longest = 12;
   if (name.size() > longest) name = name.substr(0, longest - 1) + "\u2026";
-  std::string below = node.kind == NodeKind::gpu && node.model ? *node.model
-                      : node.kind == NodeKind::gpu             ? std::string()
-                                                               : std::string();
+  std::string below = node.kind == NodeKind::gpu ? node.model.value_or("") : "";
   constexpr std::size_t longest_model = 14;
   if (below.size() > longest_model) below = below.substr(0, longest_model - 1) + "\u2026";
   const double x = placed.centre.x, y = placed.centre.y;
@@ -117,9 +116,8 @@ class Picture {
                             : std::string();
     if (words.empty()) return "";
     const Spot spot = layout_.middle(id);
-    return fmt::format("<text class=\"small\" x=\"{:.1f}\" y=\"{:.1f}\"{}>{}</text>\n",
-                       spot.x + (arc ? 0 : 8), spot.y + (arc ? 12 : 3),
-                       arc ? "" : " style=\"text-anchor:start\"", words);
+    return fmt::format("<text class=\"small halo\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", spot.x,
+                       spot.y + (arc ? 12 : 3), words);
   }
 
   const MachineView& view_;

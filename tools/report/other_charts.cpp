@@ -10,11 +10,11 @@
 namespace ringside::report {
 namespace {
 
-/// The parts of a step have their colours in all charts; what hides behind the computation is beside
-/// it, since it costs no time of its own.
+/// The parts of a step have their colours in all charts; what hides behind the computation is
+/// beside it, since it costs no time of its own.
 int colour_of_part(std::string_view name) {
-  constexpr auto parts =
-      std::to_array<std::string_view>({"data", "forward", "backward", "exposed", "hidden", "update"});
+  constexpr auto parts = std::to_array<std::string_view>(
+      {"data", "forward", "backward", "exposed", "hidden", "update"});
   constexpr auto colours = std::to_array<int>({7, 5, 0, 1, 4, 2});
   const auto* found = std::ranges::find(parts, name);
   return found == parts.end() ? 6 : colours[static_cast<std::size_t>(found - parts.begin())];
@@ -72,8 +72,9 @@ Json speedup_chart(const TrainingComparison& comparison) {
   for (const auto& row : comparison.rows) {
     chart["categories"].push_back(row_name(row));
     values.push_back(row.speedup);
-    const auto range = row.speedups.empty() ? std::ranges::min_max_result<double>{row.speedup, row.speedup}
-                                            : std::ranges::minmax(row.speedups);
+    const auto range = row.speedups.empty()
+                           ? std::ranges::min_max_result<double>{row.speedup, row.speedup}
+                           : std::ranges::minmax(row.speedups);
     whiskers.push_back(Json::array({range.min, range.max}));
     ideal.push_back(row.ranks);
   }
@@ -87,8 +88,8 @@ Json speedup_chart(const TrainingComparison& comparison) {
 }
 
 Json step_chart(const TrainingComparison& comparison) {
-  Json chart = bars_chart("Where the time of a step goes", "milliseconds of a step, mean of the ranks",
-                          "shorter is better");
+  Json chart = bars_chart("Where the time of a step goes",
+                          "milliseconds of a step, mean of the ranks", "shorter is better");
   std::vector<const Parts*> bars;
   chart["categories"] = Json::array();
   for (const auto& row : comparison.rows) {
@@ -126,7 +127,8 @@ Json accuracy_chart(const TrainingRun& run) {
   };
   add({"loss", 1, 0, [](const Epoch& epoch) { return epoch.loss; }});
   add({"accuracy, training", 0, 1, [](const Epoch& epoch) { return epoch.accuracy; }});
-  add({"accuracy, test", 2, 2, [](const Epoch& epoch) { return epoch.test_accuracy.value_or(-1); }});
+  add({"accuracy, test", 2, 2,
+       [](const Epoch& epoch) { return epoch.test_accuracy.value_or(-1); }});
   return {{"kind", "lines"},
           {"title", "Learning: " + run.title},
           {"figures", Json::array({"measured"})},
@@ -163,15 +165,16 @@ Json timeline_chart(const Timeline& timeline) {
   Json colours = Json::object();
   for (const auto& kind : kinds)
     colours[kind] = kind == "issue" ? 7 : kind == "copy" ? 5 : kind == "fold" ? 1 : 6;
-  return {{"kind", "spans"},
-          {"title", timeline.title.empty() ? "Time line of a plan" : "Time line: " + timeline.title},
-          {"figures", Json::array({"simulated"})},
-          {"x_title", "time"},
-          {"better", ""},
-          {"rows", timeline.rows},
-          {"colours", std::move(colours)},
-          {"spans", std::move(spans)},
-          {"left_out", timeline.left_out}};
+  return {
+      {"kind", "spans"},
+      {"title", timeline.title.empty() ? "Time line of a plan" : "Time line: " + timeline.title},
+      {"figures", Json::array({"simulated"})},
+      {"x_title", "time"},
+      {"better", ""},
+      {"rows", timeline.rows},
+      {"colours", std::move(colours)},
+      {"spans", std::move(spans)},
+      {"left_out", timeline.left_out}};
 }
 
 Json change_chart(const RunChanges& changes) {
@@ -189,8 +192,10 @@ Json change_chart(const RunChanges& changes) {
     ones.push_back(1);
   }
   chart["stacked"] = false;
-  chart["parts"] = Json::array(
-      {{{"label", "new over old"}, {"colour", 0}, {"beside", false}, {"values", std::move(values)}}});
+  chart["parts"] = Json::array({{{"label", "new over old"},
+                                 {"colour", 0},
+                                 {"beside", false},
+                                 {"values", std::move(values)}}});
   chart["whiskers"] = std::move(whiskers);
   chart["references"] = std::move(ones);
   chart["reference_label"] = "as long";

@@ -50,15 +50,19 @@ std::string body(const Runs& runs, const PageFacts& facts, const std::vector<Sec
       "<body>\n<a class=\"skip\" href=\"#main\">To the content</a>\n<header>\n<h1>Ringside</h1>\n"
       "<p>Made {} by ringside {} from {} file{}. Every figure says whether it was measured, "
       "simulated or predicted; what was not measured is drawn dashed.</p>\n"
-      "<button type=\"button\" id=\"theme\" hidden>Theme</button>\n</header>\n{}<main id=\"main\">\n"
-      "<noscript><p class=\"note\">The charts need JavaScript, which is in this file.</p></noscript>\n",
+      "<button type=\"button\" id=\"theme\" hidden>Theme</button>\n</header>\n{}<main "
+      "id=\"main\">\n"
+      "<noscript><p class=\"note\">The charts need JavaScript, which is in this "
+      "file.</p></noscript>\n",
       escaped(facts.made), escaped(facts.version), runs.sources.size(),
       runs.sources.size() == 1 ? "" : "s", navigation(sections));
   for (const auto& section : sections)
-    html += fmt::format("<section id=\"{0}\" aria-labelledby=\"{0}-title\">\n<h2 id=\"{0}-title\">"
-                        "{1}</h2>\n{2}</section>\n",
-                        section.id, escaped(section.title), section.html);
-  return html + "</main>\n<p id=\"spoken\" class=\"unseen\" role=\"status\" aria-live=\"polite\"></p>\n";
+    html += fmt::format(
+        "<section id=\"{0}\" aria-labelledby=\"{0}-title\">\n<h2 id=\"{0}-title\">"
+        "{1}</h2>\n{2}</section>\n",
+        section.id, escaped(section.title), section.html);
+  return html +
+         "</main>\n<p id=\"spoken\" class=\"unseen\" role=\"status\" aria-live=\"polite\"></p>\n";
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 namespace ringside::report {
 
 struct PageFacts {
-  std::string version;  ///< of the program
-  std::string made;     ///< when, for people
+  std::string version = {};  ///< of the program
+  std::string made = {};     ///< when, for people
 };
 
 /// Whether this build can make reports: it has Chart.js. Else the reason.

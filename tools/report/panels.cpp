@@ -164,8 +164,7 @@ void add_ratios(Variant& variant, const Runs& runs) {
 
 void finish(Variant& variant, const Runs& runs) {
   variant.name = variant_name(variant.call);
-  for (auto& each : variant.series)
-    std::ranges::stable_sort(each.series.points, {}, &Point::bytes);
+  for (auto& each : variant.series) std::ranges::stable_sort(each.series.points, {}, &Point::bytes);
   tell_apart(variant.series, runs);
   choose_shown(variant.series);
   variant.crossovers = crossovers_of(variant.series);
@@ -191,16 +190,16 @@ std::vector<Panel> panels_of(const Runs& runs) {
     const auto [at, is_new] =
         places.emplace(std::tuple(call.gpus, call.collective, call.ranks), panels.size());
     if (is_new)
-      panels.push_back({.title = fmt::format("{}, {} {}{}", call.collective, call.ranks,
-                                             call.gpus ? "GPU rank" : "rank",
-                                             call.ranks == 1 ? "" : "s"),
-                        .variants = {},
-                        .notes = {}});
+      panels.push_back(
+          {.title = fmt::format("{}, {} {}{}", call.collective, call.ranks,
+                                call.gpus ? "GPU rank" : "rank", call.ranks == 1 ? "" : "s"),
+           .variants = {},
+           .notes = {}});
     auto& variants = panels[at->second].variants;
     auto variant = std::ranges::find(variants, call, &Variant::call);
     if (variant == variants.end())
-      variant = variants.insert(variants.end(),
-                                {.call = call, .name = "", .series = {}, .crossovers = {}, .ratios = {}});
+      variant = variants.insert(
+          variants.end(), {.call = call, .name = "", .series = {}, .crossovers = {}, .ratios = {}});
     variant->series.push_back({.series = curve.series, .label = "", .on = true});
   }
   for (auto& panel : panels) {

@@ -13,12 +13,12 @@
 #include "ringside/base/text.hpp"
 #include "ringside/tools/report/html.hpp"
 #include "ringside/tools/report/machine_layout.hpp"
+#include "ringside/tools/report/plan_board.hpp"
 #include "ringside/topology/path.hpp"
 
 namespace ringside::report {
 namespace {
 
-/// Ranks have a colour each; from the ninth on they come again, and numbers tell them apart.
 constexpr std::string_view style = R"(
 .plan{font:13px system-ui,sans-serif;background:var(--page,#fff)}
 .plan text{fill:var(--ink,#1d2733)}
@@ -40,97 +40,44 @@ constexpr std::string_view style = R"(
 .plan .c4{fill:#f2d14c}.plan .c5{fill:#a99be0}.plan .c6{fill:#c9a27b}.plan .c7{fill:#9fb4c4}
 )";
 
-constexpr double margin = 24, gap = 3, header = 20;
-constexpr int colours = 8;
-constexpr double beginning = 0.8, pause_between = 0.25, ending = 2.5, least_step = 0.7;
-/// More little pictures than that would be a large file that nobody reads.
-constexpr std::size_t most_board_cells = 2600;
+constexpr double margin = 24, header = 20;
 
 std::string time(double seconds) { return fmt::format("{:.4f}", seconds); }
-
-/// "0.75 x", and on a machine the seconds.
-std::string length_words(const Story& story, double units) {
-  std::string words = fmt::format("{:.4g}", units);
-  if (story.unit_seconds > 0)
-    words += fmt::format(" ({})", format_duration(Seconds(units * story.unit_seconds)));
-  return words;
-}
-
-/// When what happens, in seconds.
-struct Course {
-  std::vector<double> begins, ends;
-  double length = 0;
-};
-
-Course clock_of(const Story& story) {
-  // Plans of as many ranks run at one speed, so that a slow one is seen to be slow.
-  const double unit = 12.0 / std::max(story.ranks, 2);
-  Course clock;
-  double now = beginning;
-  for (const auto& step : story.steps) {
-    clock.begins.push_back(now);
-    now += std::max(least_step, step.duration * unit);
-    clock.ends.push_back(now);
-    now += pause_between;
-  }
-  clock.length = now + ending;
-  return clock;
-}
-
-/// How a rank's chunks stand in its box.
-struct CellGrid {
-  int columns = 1;
-  double cell = 22;
-  double width = 0, height = 0;
-
-  CellGrid(std::size_t cells, double cell_size, int most_columns) : cell(cell_size) {
-    columns = std::clamp(static_cast<int>(cells), 1, most_columns);
-    const auto rows = (static_cast<int>(cells) + columns - 1) / columns;
-    width = columns * (cell + gap) - gap;
-    height = std::max(rows, 1) * (cell + gap) - gap;
-  }
-  [[nodiscard]] Spot at(std::size_t index) const {
-    const auto i = static_cast<int>(index);
-    return {(i % columns) * (cell + gap), (i / columns) * (cell + gap)};  // NOLINT(bugprone-integer-division)
-  }
-};
 
 class Drawer {
  public:
   Drawer(const Story& story, const Topology* topology)
       : story_(story),
         topology_(topology),
-        clock_(clock_of(story)),
-        grid_(most_cells(), story.chunks > 8 ? 16 : 22, 8),
+        course_(course_of(story)),
+        grid_(most_cells(story), 106, 12, 22),
         box_width_(std::max(grid_.width + 16, 76.0)),
         box_height_(grid_.height + header + 14) {}
 
   Drawing draw() {
     place_ranks();
+    const double board_top = scene_height_ + scene_top_ + 18;
+    const Board board = draw_board(story_, course_, margin, board_top);
+    aside_ = margin + std::max(0.0, (board.width - scene_width_) / 2);
+    for (auto& spot : spots_) spot.x += aside_;
     std::string body = heading() + background();
     for (int rank = 0; rank < story_.ranks; ++rank) body += rank_svg(rank);
     for (std::size_t i = 0; i < story_.steps.size(); ++i) body += step_svg(i);
-    const double board_top = scene_height_ + scene_top_ + 18;
-    const std::string board = board_svg(board_top);
-    const double width = std::max(scene_width_, board_width_) + 2 * margin;
+    const double width = std::max(scene_width_, board.width) + 2 * margin;
     const std::string name = fmt::format("{}: {}", story_.spec, story_.call);
     std::string svg = fmt::format(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"plan\" id=\"plan\" viewBox=\"0 0 {0:.0f} "
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"plan\" id=\"plan\" viewBox=\"0 0 "
+        "{0:.0f} "
         "{1:.0f}\" width=\"{0:.0f}\" height=\"{1:.0f}\" role=\"img\" aria-labelledby=\"plan-title "
         "plan-about\">\n<title id=\"plan-title\">{2}</title>\n<desc id=\"plan-about\">{3}</desc>\n"
         "<style>{4}</style>\n{5}{6}</svg>\n",
-        width, board_bottom_ + margin, escaped(name), escaped(about()), style, body, board);
-    return {std::move(svg), clock_.begins, clock_.ends, clock_.length};
+        width, board_top + board.height + margin, escaped(name), escaped(about()), style, body,
+        board.svg);
+    return {std::move(svg), course_.begins, course_.ends, course_.length};
   }
 
  private:
   static constexpr double scene_top_ = 84;
-
-  [[nodiscard]] std::size_t most_cells() const {
-    std::size_t most = 1;
-    for (const auto& cells : story_.start) most = std::max(most, cells.size());
-    return most;
-  }
 
   [[nodiscard]] std::string about() const {
     std::string words = fmt::format("{} steps.", story_.steps.size());
@@ -151,16 +98,14 @@ class Drawer {
       place_on_machine();
     else
       place_in_circle();
-    for (auto& spot : spots_) {
-      spot.x += margin;
-      spot.y += scene_top_;
-    }
+    for (auto& spot : spots_) spot.y += scene_top_;
   }
 
   void place_in_circle() {
     const int n = story_.ranks;
     const double room = std::hypot(box_width_, box_height_) + 34;
-    const double radius = n == 1 ? 0 : std::max(n == 2 ? room * 0.75 : 118, n * room / (2 * std::numbers::pi));
+    const double radius =
+        n == 1 ? 0 : std::max(n == 2 ? room * 0.75 : 118, n * room / (2 * std::numbers::pi));
     scene_width_ = 2 * radius + box_width_;
     scene_height_ = (n <= 2 ? 0 : 2 * radius) + box_height_;
     for (int rank = 0; rank < n; ++rank) {
@@ -209,30 +154,11 @@ class Drawer {
                        (a.x + b.x) / 2 - 0.16 * dy, (a.y + b.y) / 2 + 0.16 * dx, b.x, b.y);
   }
   /// In the coordinates of the scene's group.
-  [[nodiscard]] Spot local(int rank) const { return {spot(rank).x - margin, spot(rank).y - scene_top_}; }
+  [[nodiscard]] Spot local(int rank) const {
+    return {spot(rank).x - aside_, spot(rank).y - scene_top_};
+  }
 
   // ---- time
-
-  /// An attribute that is shown within [from, to) seconds.
-  [[nodiscard]] std::string shown(double from, double to) const {
-    const double a = from / clock_.length, b = to / clock_.length;
-    std::string values, times;
-    if (a <= 0) {
-      values = "visible;hidden";
-      times = fmt::format("0;{:.5f}", b);
-    } else if (b >= 1) {
-      values = "hidden;visible";
-      times = fmt::format("0;{:.5f}", a);
-    } else {
-      values = "hidden;visible;hidden";
-      times = fmt::format("0;{:.5f};{:.5f}", a, b);
-    }
-    if (a <= 0 && b >= 1) return "";
-    return fmt::format(
-        "<animate attributeName=\"visibility\" calcMode=\"discrete\" dur=\"{}s\" "
-        "repeatCount=\"indefinite\" values=\"{}\" keyTimes=\"{}\"/>",
-        time(clock_.length), values, times);
-  }
 
   /// What `on` says of the start (-1) and of after each step, as an animation; and whether it is on
   /// in the end, which is what stands there where nothing plays.
@@ -248,14 +174,15 @@ class Drawer {
       if (next == now) continue;
       now = next;
       values += now ? ";visible" : ";hidden";
-      times += fmt::format(";{:.5f}", clock_.ends[static_cast<std::size_t>(step)] / clock_.length);
+      times +=
+          fmt::format(";{:.5f}", course_.ends[static_cast<std::size_t>(step)] / course_.length);
     }
     if (!ever) return "";
     if (always) return fmt::format("<{}/>", element);
     return fmt::format(
         "<{} visibility=\"{}\"><animate attributeName=\"visibility\" calcMode=\"discrete\" "
         "dur=\"{}s\" repeatCount=\"indefinite\" values=\"{}\" keyTimes=\"{}\"/></{}>",
-        element, now ? "visible" : "hidden", time(clock_.length), values, times,
+        element, now ? "visible" : "hidden", time(course_.length), values, times,
         element.substr(0, element.find(' ')));
   }
 
@@ -263,17 +190,18 @@ class Drawer {
 
   [[nodiscard]] std::string heading() const {
     const double total = story_.duration();
-    std::string words = fmt::format(
-        "{} step{}; {}: {}", story_.steps.size(), story_.steps.size() == 1 ? "" : "s",
-        story_.unit_seconds > 0 ? "predicted from the busiest link alone"
-                                : "counted by the busiest rank's port",
-        length_words(story_, total));
+    std::string words =
+        fmt::format("{} step{}; {}: {}", story_.steps.size(), story_.steps.size() == 1 ? "" : "s",
+                    story_.unit_seconds > 0 ? "predicted from the busiest link alone"
+                                            : "counted by the busiest rank's port",
+                    length_words(story_, total));
     words += story_.unit_seconds > 0 ? " times the whole message from GPU to GPU"
                                      : " times the whole message through one port";
     std::string svg = fmt::format(
         "<text class=\"big\" x=\"{0}\" y=\"32\">{1}</text><text x=\"{0}\" y=\"52\">{2}</text>"
         "<text class=\"dim\" x=\"{0}\" y=\"70\">{3}</text>\n",
-        margin, escaped(story_.spec), escaped(story_.call + (story_.machine.empty() ? "" : ", on " + story_.machine)),
+        margin, escaped(story_.spec),
+        escaped(story_.call + (story_.machine.empty() ? "" : ", on " + story_.machine)),
         escaped(words));
     if (story_.fault)
       svg += fmt::format("<text x=\"{}\" y=\"{}\">stops: {}</text>\n", margin, scene_top_ + 6,
@@ -284,13 +212,13 @@ class Drawer {
   /// The machine's other parts and its links.
   [[nodiscard]] std::string background() const {
     if (!layout_) return "";
-    std::string svg = fmt::format("<g transform=\"translate({} {})\">\n", margin, scene_top_);
+    std::string svg = fmt::format("<g transform=\"translate({:.1f} {})\">\n", aside_, scene_top_);
     for (LinkId id = 0; id < static_cast<LinkId>(topology_->links().size()); id += 2)
       if (layout_->draws(id))
         svg += fmt::format("<path class=\"link\" d=\"{}\"/>\n", layout_->path(id, 0));
     for (const auto& node : layout_->nodes()) {
-      const bool is_rank = std::ranges::find(gpus_.begin(), gpus_.begin() + story_.ranks, node.id) !=
-                           gpus_.begin() + story_.ranks;
+      const bool is_rank = std::ranges::find(gpus_.begin(), gpus_.begin() + story_.ranks,
+                                             node.id) != gpus_.begin() + story_.ranks;
       if (is_rank) continue;
       svg += fmt::format(
           "<rect class=\"part\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.0f}\" height=\"{:.0f}\" "
@@ -311,13 +239,15 @@ class Drawer {
     const double left = centre.x - box_width_ / 2, top = centre.y - box_height_ / 2;
     std::string name = fmt::format("rank {}", rank);
     if (layout_)
-      name = fmt::format("{}, {}", topology_->node(gpus_[static_cast<std::size_t>(rank)]).name, name);
+      name =
+          fmt::format("{}, {}", topology_->node(gpus_[static_cast<std::size_t>(rank)]).name, name);
     std::string svg = fmt::format(
-        "<rect class=\"rank\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"6\"/>"
+        "<rect class=\"rank\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
+        "rx=\"6\"/>"
         "<rect class=\"c{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"9\" height=\"9\" rx=\"2\"/>"
         "<text class=\"dim\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n",
-        left, top, box_width_, box_height_, rank % colours, left + 7, top + 6, left + 20, top + 15,
-        escaped(name));
+        left, top, box_width_, box_height_, rank % rank_colours, left + 7, top + 6, left + 20,
+        top + 15, escaped(name));
     const auto& cells = story_.start[static_cast<std::size_t>(rank)];
     const double first_x = centre.x - grid_.width / 2, first_y = top + header + 5;
     for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -329,18 +259,22 @@ class Drawer {
 
   /// A chunk of a rank: a stripe for every rank whose contribution it has, a frame when complete.
   [[nodiscard]] std::string moving_cell(int rank, std::size_t index, double x, double y) const {
-    const double size = grid_.cell, stripe = size / story_.ranks;
+    const double width = grid_.cell_width, height = grid_.cell_height;
+    const double stripe = width / story_.ranks;
     const auto square = [&](const char* name) {
-      return fmt::format("rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"",
-                         name, x, y, size, size);
+      return fmt::format(
+          "rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"", name, x,
+          y, size, size);
     };
     const StoryCell& first = cell(-1, rank, index);
-    std::string svg = fmt::format("<g><title>{}chunk {}</title><{}/>", first.scratch ? "scratch, " : "",
-                                  first.chunk, square("cell"));
+    std::string svg = fmt::format("<g><title>{}chunk {}</title><{}/>",
+                                  first.scratch ? "scratch, " : "", first.chunk, square("cell"));
     for (int from = 0; from < story_.ranks; ++from)
-      svg += over_time(fmt::format("rect class=\"c{}\" x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.1f}\"",
-                                   from % colours, x + from * stripe, y, stripe, size),
-                       [&](int step) { return cell(step, rank, index).held.contains(from); });
+      svg += over_time(
+          fmt::format(
+              "rect class=\"c{}\" x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.1f}\"",
+              from % rank_colours, x + from * stripe, y, stripe, height),
+          [&](int step) { return cell(step, rank, index).held.contains(from); });
     svg += fmt::format("<{}/>", square(first.scratch ? "frame scratch" : "frame"));
     svg += over_time(square("done"), [&](int step) {
       const StoryCell& now = cell(step, rank, index);
@@ -352,12 +286,14 @@ class Drawer {
   /// Arrows and moving chunks of a step.
   [[nodiscard]] std::string step_svg(std::size_t index) const {
     const StoryStep& step = story_.steps[index];
-    const double begin = clock_.begins[index], end = clock_.ends[index];
-    std::string svg = fmt::format("<g transform=\"translate({} {})\" class=\"step\">\n", margin, scene_top_);
+    const double begin = course_.begins[index], end = course_.ends[index];
+    std::string svg =
+        fmt::format("<g transform=\"translate({:.1f} {})\" class=\"step\">\n", aside_, scene_top_);
     double from = begin;
     for (int hop = 0; hop < step.hops; ++hop) {
-      const double part = step.duration > 0 ? step.hop_durations[static_cast<std::size_t>(hop)] / step.duration
-                                            : 1.0 / step.hops;
+      const double part = step.duration > 0
+                              ? step.hop_durations[static_cast<std::size_t>(hop)] / step.duration
+                              : 1.0 / step.hops;
       const double to = hop + 1 == step.hops ? end : from + part * (end - begin);
       for (const auto& move : step.moves)
         if (move.hop == hop) svg += token(move, from, to);
@@ -368,111 +304,32 @@ class Drawer {
 
   [[nodiscard]] std::string token(const Move& move, double from, double to) const {
     const std::string path = way(move.from, move.to);
-    const std::string name = move.count == 1 ? fmt::format("{}", move.chunk)
-                                             : fmt::format("{}-{}", move.chunk, move.chunk + move.count - 1);
-    const double width = std::max(18.0, 7.0 * static_cast<double>(name.size()) + 8);
+    const std::string name = move.count == 1
+                                 ? fmt::format("{}", move.chunk)
+                                 : fmt::format("{}-{}", move.chunk, move.chunk + move.count - 1);
+    const double width =
+        std::max({move.count * grid_.cell_width, 18.0, 7.0 * static_cast<double>(name.size()) + 8});
     return fmt::format(
         "<path class=\"arrow\" d=\"{}\" visibility=\"hidden\">{}</path><g class=\"token\" "
         "visibility=\"hidden\"><title>chunk {} from rank {} to rank {}</title><rect class=\"c{}\" "
         "x=\"{:.1f}\" y=\"-9\" width=\"{:.1f}\" height=\"18\" rx=\"3\"/><text y=\"4\">{}</text>{}"
         "<animateMotion dur=\"{}s\" repeatCount=\"indefinite\" calcMode=\"linear\" "
         "keyPoints=\"0;0;1;1\" keyTimes=\"0;{:.5f};{:.5f};1\" path=\"{}\"/></g>\n",
-        path, shown(from, to), name, move.from, move.to, move.from % colours, -width / 2, width, name,
-        shown(from, to), time(clock_.length), from / clock_.length, to / clock_.length, path);
-  }
-
-  // ---- the board of all steps
-
-  [[nodiscard]] std::string board_svg(double top) {
-    const auto cells = most_cells();
-    const CellGrid grid(cells, cells > 8 ? 9 : 13, 8);
-    const double column = std::max(grid.width + 18, 64.0), row = std::max(grid.height, 14.0) + 12;
-    const double label = 92, after = 130;
-    board_width_ = label + column * story_.ranks + after;
-    std::string svg = fmt::format("<g class=\"board\" transform=\"translate({} {:.1f})\">\n", margin, top);
-    const bool all = cells * static_cast<std::size_t>(story_.ranks) * (story_.steps.size() + 1) <= most_board_cells;
-    if (!all) {
-      board_bottom_ = top + 14;
-      return svg + "<text class=\"dim\" y=\"10\">(too many steps and chunks for a picture of each step)</text></g>\n";
-    }
-    for (int rank = 0; rank < story_.ranks; ++rank)
-      svg += fmt::format("<text class=\"dim\" x=\"{:.1f}\" y=\"0\">rank {}</text>", label + rank * column, rank);
-    svg += fmt::format("<text class=\"dim end\" x=\"{:.1f}\" y=\"0\">time so far</text>\n", board_width_);
-    double y = 12, so_far = 0;
-    for (int step = -1; step < static_cast<int>(story_.steps.size()); ++step) {
-      if (step >= 0) so_far += story_.steps[static_cast<std::size_t>(step)].duration;
-      svg += board_row(step, y, row, label, column, grid, so_far);
-      y += row;
-    }
-    svg += totals(y, label, column);
-    board_bottom_ = top + y + 44;
-    return svg + "</g>\n";
-  }
-
-  [[nodiscard]] std::string board_row(int step, double y, double row, double label, double column,
-                                      const CellGrid& grid, double so_far) const {
-    const double from = step < 0 ? 0 : clock_.begins[static_cast<std::size_t>(step)];
-    const bool last = step + 1 == static_cast<int>(story_.steps.size());
-    const double to = last ? clock_.length : clock_.begins[static_cast<std::size_t>(step) + 1];
-    std::string svg = fmt::format(
-        "<g><title>{}</title><rect class=\"now\" x=\"-6\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
-        "rx=\"4\" visibility=\"hidden\">{}</rect><text y=\"{:.1f}\">{}</text>",
-        escaped(row_words(step)), y - 3, board_width_ + 12, row - 3, shown(from, to), y + 11,
-        step < 0 ? "start" : escaped(story_.steps[static_cast<std::size_t>(step)].label));
-    for (int rank = 0; rank < story_.ranks; ++rank) {
-      const auto count = story_.start[static_cast<std::size_t>(rank)].size();
-      for (std::size_t i = 0; i < count; ++i) {
-        const Spot at = grid.at(i);
-        svg += still_cell(cell(step, rank, i), label + rank * column + at.x, y + at.y, grid.cell);
-      }
-    }
-    return svg + fmt::format("<text class=\"end\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text></g>\n", board_width_,
-                             y + 11, step < 0 ? "0" : length_words(story_, so_far));
-  }
-
-  [[nodiscard]] std::string row_words(int step) const {
-    if (step < 0) return "before the first step";
-    std::string words;
-    for (const auto& word : story_.steps[static_cast<std::size_t>(step)].words) words += word + "\n";
-    return words;
-  }
-
-  [[nodiscard]] std::string still_cell(const StoryCell& cell, double x, double y, double size) const {
-    std::string svg = fmt::format("<rect class=\"cell\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{}\" height=\"{}\"/>",
-                                  x, y, size, size);
-    const double stripe = size / story_.ranks;
-    for (int from = 0; from < story_.ranks; ++from)
-      if (cell.held.contains(from))
-        svg += fmt::format("<rect class=\"c{}\" x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{}\"/>",
-                           from % colours, x + from * stripe, y, stripe, size);
-    const bool done = !cell.scratch && cell.held.complete && story_.ranks > 1;
-    return svg + fmt::format("<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{}\" height=\"{}\"/>",
-                             done ? "done" : cell.scratch ? "frame scratch" : "frame", x, y, size, size);
-  }
-
-  /// What every rank received and sent, in whole messages.
-  [[nodiscard]] std::string totals(double y, double label, double column) const {
-    std::string svg = fmt::format("<text class=\"dim\" y=\"{:.1f}\">received</text><text class=\"dim\" "
-                                  "y=\"{:.1f}\">sent</text>", y + 12, y + 28);
-    for (int rank = 0; rank < story_.ranks; ++rank) {
-      const auto i = static_cast<std::size_t>(rank);
-      svg += fmt::format("<text x=\"{0:.1f}\" y=\"{1:.1f}\">{2:.3g}</text><text x=\"{0:.1f}\" y=\"{3:.1f}\">{4:.3g}</text>",
-                         label + rank * column, y + 12, story_.received[i], y + 28, story_.sent[i]);
-    }
-    return svg + fmt::format("<text class=\"dim end\" x=\"{:.1f}\" y=\"{:.1f}\">whole messages</text>\n",
-                             board_width_, y + 12);
+        path, shown_within(course_, from, to), name, move.from, move.to, move.from % rank_colours,
+        -width / 2, width, name, shown_within(course_, from, to), time(course_.length),
+        from / course_.length, to / course_.length, path);
   }
 
   const Story& story_;
   const Topology* topology_;
-  Course clock_;
+  Course course_;
   CellGrid grid_;
   double box_width_, box_height_;
   std::optional<MachineLayout> layout_;
   std::vector<NodeId> gpus_;
   std::vector<Spot> spots_;  // centres, by rank
   double scene_width_ = 0, scene_height_ = 0;
-  double board_width_ = 0, board_bottom_ = 0;
+  double aside_ = margin;  // of the scene
 };
 
 }  // namespace

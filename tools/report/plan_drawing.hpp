@@ -12,9 +12,9 @@
 namespace ringside::report {
 
 struct Drawing {
-  std::string svg;
+  std::string svg = {};
   /// Seconds from the beginning of the animation: when each step begins and ends, and the whole.
-  std::vector<double> begins, ends;
+  std::vector<double> begins = {}, ends = {};
   double length = 0;
 };
 

@@ -20,7 +20,8 @@ Json data_of(const Story& story, const Drawing& drawing) {
   return {{"steps", std::move(steps)}, {"length", drawing.length}};
 }
 
-constexpr std::string_view controls = R"(<div class="controls" role="group" aria-label="Animation">
+constexpr std::string_view controls =
+    R"html(<div class="controls" role="group" aria-label="Animation">
 <button type="button" id="first" title="To the start (Home)">Start</button>
 <button type="button" id="back" title="A step back (left arrow)">Back</button>
 <button type="button" id="play" title="Play or pause (space)">Play</button>
@@ -30,7 +31,7 @@ constexpr std::string_view controls = R"(<div class="controls" role="group" aria
 <option value="2">double</option><option value="4">fourfold</option></select></label>
 <button type="button" id="theme" hidden>Theme</button>
 </div>
-)";
+)html";
 
 }  // namespace
 
@@ -42,10 +43,14 @@ std::string plan_page(const Story& story, const Drawing& drawing) {
       "form-action 'none'; style-src 'unsafe-inline'; script-src {}\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n<style>{}</style>\n"
-      "</head>\n<body>\n<main>\n<h1>{}</h1>\n{}<p id=\"now\" role=\"status\" aria-live=\"polite\">Start"
-      "</p>\n<div class=\"scene\">{}</div>\n<p class=\"legend\">Stripes in a chunk: whose contributions "
-      "it has; framed: complete; dashed frame: scratch. oR[C]: output chunk C of rank R, iR: input. "
-      "Plans of as many ranks run at one speed, but no step is shorter than an eye can follow.</p>\n"
+      "</head>\n<body>\n<main>\n<h1>{}</h1>\n{}<p id=\"now\" role=\"status\" "
+      "aria-live=\"polite\">Start"
+      "</p>\n<div class=\"scene\">{}</div>\n<p class=\"legend\">Stripes in a chunk: whose "
+      "contributions "
+      "it has; framed: complete; dashed frame: scratch. oR[C]: output chunk C of rank R, iR: "
+      "input. "
+      "Plans of as many ranks run at one speed, but no step is shorter than an eye can "
+      "follow.</p>\n"
       "</main>\n<script type=\"application/json\" id=\"data\">{}</script>\n<script>{}</script>\n"
       "</body>\n</html>\n",
       script_hash(animation_script().sha256), escaped(title), animation_style(), escaped(title),

@@ -15,17 +15,20 @@ namespace {
 
 void check_size(const Plan& plan) {
   const auto refuse = [&](std::size_t what, const char* name, std::size_t most) {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("an animation shows at most {} {}: {} on {} ranks has {} (--show prints "
-                            "a summary)",
-                            most, name, plan.spec(), plan.ranks(), what));
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format("an animation shows at most {} {}: {} on {} ranks has {} (--show prints "
+                    "a summary)",
+                    most, name, plan.spec(), plan.ranks(), what));
   };
   if (plan.ranks() > most_story_ranks)
     refuse(static_cast<std::size_t>(plan.ranks()), "ranks", most_story_ranks);
-  std::size_t cells = static_cast<std::size_t>(plan.ranks()) * static_cast<std::size_t>(plan.chunks());
+  std::size_t cells =
+      static_cast<std::size_t>(plan.ranks()) * static_cast<std::size_t>(plan.chunks());
   for (int rank = 0; rank < plan.ranks(); ++rank)
     for (const auto& slot : plan.scratch(rank)) cells += static_cast<std::size_t>(slot.chunk_count);
-  if (cells > most_story_cells) refuse(cells, "chunks in the memory of all ranks", most_story_cells);
+  if (cells > most_story_cells)
+    refuse(cells, "chunks in the memory of all ranks", most_story_cells);
 }
 
 std::vector<std::vector<StoryCell>> cells_of(const Plan& plan, const PlanMemory& memory) {
@@ -117,9 +120,8 @@ double Story::duration() const {
 Story story_of(const Plan& plan, const Machine* machine, double bytes) {
   check_size(plan);
   if (machine != nullptr && machine->gpus() < plan.ranks())
-    throw Error(ErrorCode::bad_input,
-                fmt::format("the machine has {} GPUs, the plan {} ranks", machine->gpus(),
-                            plan.ranks()));
+    throw Error(ErrorCode::bad_input, fmt::format("the machine has {} GPUs, the plan {} ranks",
+                                                  machine->gpus(), plan.ranks()));
   const SteppedPlan stepped = by_step(plan);
   const Plan& ordered = stepped.plan;
   PlanMemory memory(ordered);
@@ -127,7 +129,8 @@ Story story_of(const Plan& plan, const Machine* machine, double bytes) {
   const auto ranks = static_cast<std::size_t>(plan.ranks());
   const double unit =
       machine != nullptr && plan.ranks() > 1
-          ? busiest_resource(*machine, {{.from = 0, .to = 1, .chunk = 0, .count = 1, .hop = 0}}, 0, bytes)
+          ? busiest_resource(*machine, {{.from = 0, .to = 1, .chunk = 0, .count = 1, .hop = 0}}, 0,
+                             bytes)
           : 1;
   Story story{.spec = plan.spec(),
               .call = describe(plan.request()),
@@ -164,10 +167,11 @@ Story story_of(const Plan& plan, const Machine* machine, double bytes) {
     }
     moves += step.moves.size();
     if (moves > most_story_moves)
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("an animation shows at most {} moves: {} on {} ranks has more (--show "
-                              "prints a summary)",
-                              most_story_moves, plan.spec(), plan.ranks()));
+      throw Error(
+          ErrorCode::unsupported,
+          fmt::format("an animation shows at most {} moves: {} on {} ranks has more (--show "
+                      "prints a summary)",
+                      most_story_moves, plan.spec(), plan.ranks()));
     step.after = cells_of(ordered, memory);
     story.steps.push_back(std::move(step));
     earlier = stepped.steps[first];

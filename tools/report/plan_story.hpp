@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/// A plan as a story: what every rank holds at first, then step by step which chunk moves where, how
-/// long that takes, and what every rank holds after it.
+/// A plan as a story: what every rank holds at first, then step by step which chunk moves where,
+/// how long that takes, and what every rank holds after it.
 #pragma once
 
 #include <optional>
@@ -29,30 +29,30 @@ struct Move {
 struct StoryCell {
   int chunk = 0;
   bool scratch = false;
-  Held held;
+  Held held = {};
 };
 
 struct StoryStep {
-  std::string label;                ///< "step 3", "steps 1-2"
-  std::vector<std::string> words;   ///< its ops in short
-  std::vector<Move> moves;
+  std::string label = {};               ///< "step 3", "steps 1-2"
+  std::vector<std::string> words = {};  ///< its ops in short
+  std::vector<Move> moves = {};
   int hops = 1;
   /// How long it takes, in times that the whole message takes through one port: by the busiest
   /// rank's port; on a machine, by the busiest of its links and memories. Without latencies.
   double duration = 0;
-  std::vector<double> hop_durations;  ///< what that is the sum of
-  std::vector<std::vector<StoryCell>> after;  ///< by rank
+  std::vector<double> hop_durations = {};          ///< what that is the sum of
+  std::vector<std::vector<StoryCell>> after = {};  ///< by rank
 };
 
 struct Story {
-  std::string spec, call;
+  std::string spec = {}, call = {};
   int ranks = 1, chunks = 1;
-  std::string machine;        ///< its name; empty: ranks alone
-  double unit_seconds = 0;    ///< on a machine: of the whole message from one GPU to another
-  std::vector<std::vector<StoryCell>> start;
-  std::vector<StoryStep> steps;
-  std::optional<std::string> fault;  ///< why the plan must not go on
-  std::vector<double> received, sent;  ///< by rank, in whole messages
+  std::string machine = {};  ///< its name; empty: ranks alone
+  double unit_seconds = 0;   ///< on a machine: of the whole message from one GPU to another
+  std::vector<std::vector<StoryCell>> start = {};
+  std::vector<StoryStep> steps = {};
+  std::optional<std::string> fault = {};         ///< why the plan must not go on
+  std::vector<double> received = {}, sent = {};  ///< by rank, in whole messages
 
   [[nodiscard]] double duration() const;
 };

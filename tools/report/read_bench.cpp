@@ -90,8 +90,8 @@ Role role_of(const std::string& label, const std::string& library) {
   return library.empty() || library == "ringside" ? Role::ours : Role::peer;
 }
 
-constexpr auto placements = std::to_array<std::pair<const char*, bool>>({{"out_of_place", false},
-                                                                         {"in_place", true}});
+constexpr auto placements =
+    std::to_array<std::pair<const char*, bool>>({{"out_of_place", false}, {"in_place", true}});
 
 Call call_of(const JsonValue& row, bool gpus) {
   return {.collective = row["collective"].text(),
@@ -209,7 +209,8 @@ std::string collective_in_words(const JsonValue& root) {
 std::string collective_by_factor(const std::string& redop, double factor, int ranks) {
   constexpr double close = 0.02;
   const double n = ranks;
-  if (redop == "none" || redop.empty()) return std::abs(factor - 1) < close ? "broadcast" : "all_gather";
+  if (redop == "none" || redop.empty())
+    return std::abs(factor - 1) < close ? "broadcast" : "all_gather";
   if (std::abs(factor - 2 * (n - 1) / n) < close) return "all_reduce";
   return std::abs(factor - (n - 1) / n) < close ? "reduce_scatter" : "reduce";
 }
@@ -267,9 +268,8 @@ void read_run_changes(const JsonValue& root, const std::string& file, Runs& runs
   };
   Source source{.file = file, .kind = "comparison of two runs"};
   source.notes = texts_in(root, "warnings");
-  RunChanges changes{.source = 0,
-                     .old_run = run_words(root["old"]),
-                     .new_run = run_words(root["new"])};
+  RunChanges changes{
+      .source = 0, .old_run = run_words(root["old"]), .new_run = run_words(root["new"])};
   source.facts = {{"old run", changes.old_run}, {"new run", changes.new_run}};
   changes.source = add_source(runs, std::move(source));
   (void)root["rows"].size(0, most_entries);

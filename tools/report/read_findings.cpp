@@ -12,9 +12,9 @@ std::string price_words(const JsonValue& price, const std::string& call) {
   const auto time = [&](std::string_view key) {
     return format_duration(Seconds(amount(price[key])));
   };
-  std::string words = fmt::format("{}: {} as it is, {} mended (both predicted)",
-                                  call.empty() ? "an all-reduce" : call,
-                                  time("as_is_seconds_predicted"), time("mended_seconds_predicted"));
+  std::string words = fmt::format(
+      "{}: {} as it is, {} mended (both predicted)", call.empty() ? "an all-reduce" : call,
+      time("as_is_seconds_predicted"), time("mended_seconds_predicted"));
   if (present(price, "as_is_seconds_measured"))
     words += fmt::format("; {} was measured", time("as_is_seconds_measured"));
   return words;
@@ -88,7 +88,8 @@ void read_diagnosis(const JsonValue& root, const std::string& file, Runs& runs) 
   if (const auto inputs = present(root, "inputs"))
     for (const auto& input : inputs->items())
       source.facts.emplace_back("input", input["file"].text());
-  Diagnosis diagnosis{.source = add_source(runs, std::move(source)), .verdict = root["verdict"].text()};
+  Diagnosis diagnosis{.source = add_source(runs, std::move(source)),
+                      .verdict = root["verdict"].text()};
   const std::string call = text_in(root, "priced");
   (void)root["findings"].size(0, most_entries);
   for (const auto& item : root["findings"].items())

@@ -29,12 +29,12 @@ using Reader = void (*)(const JsonValue&, const std::string&, Runs&);
 
 /// By what no other kind has.
 Reader reader_for(const JsonValue& root) {
-  for (const auto& [key, reader] :
-       std::to_array<std::pair<std::string_view, Reader>>({{"ringside_bench", &read_bench},
-                                                           {"ringside_comparison", &read_run_changes},
-                                                           {"ringside_preflight", &read_preflight},
-                                                           {"ringside_topology", &read_topology},
-                                                           {"traceEvents", &read_timeline}}))
+  for (const auto& [key, reader] : std::to_array<std::pair<std::string_view, Reader>>(
+           {{"ringside_bench", &read_bench},
+            {"ringside_comparison", &read_run_changes},
+            {"ringside_preflight", &read_preflight},
+            {"ringside_topology", &read_topology},
+            {"traceEvents", &read_timeline}}))
     if (root.find(key)) return reader;
   if (const auto topology = present(root, "topology");
       topology && topology->is_object() && !root.find("kind"))

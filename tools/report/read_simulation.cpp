@@ -108,6 +108,10 @@ void read_simulation(const JsonValue& root, const std::string& file, Runs& runs)
   for (const auto& label : order) runs.curves.push_back({call, std::move(by_algorithm[label])});
   if (auto bound = bound_of(root, index); !bound.points.empty())
     runs.curves.push_back({call, std::move(bound)});
+  // Where links matter most comes first: large messages, and of these what is fastest.
+  std::ranges::stable_sort(loads, [](const LoadCase& one, const LoadCase& other) {
+    return std::pair(other.bytes, one.seconds) < std::pair(one.bytes, other.seconds);
+  });
   if (const auto topology = present(root, "topology"))
     runs.machines.push_back({.source = index,
                              .name = root["machine"].text(),
@@ -159,8 +163,8 @@ void read_timeline(const JsonValue& root, const std::string& file, Runs& runs) {
   std::map<std::pair<std::int64_t, std::int64_t>, int> rows;
   for (const auto& [place, span] : spans) rows.emplace(place, 0);
   if (rows.size() > most_rows)
-    root["traceEvents"].fail(fmt::format("{} lanes are more than a time line shows ({})",
-                                         rows.size(), most_rows));
+    root["traceEvents"].fail(
+        fmt::format("{} lanes are more than a time line shows ({})", rows.size(), most_rows));
   for (auto& [place, row] : rows) {
     row = static_cast<int>(timeline.rows.size());
     const auto name = threads.contains(place) ? threads[place] : fmt::format("{}", place.second);
@@ -175,7 +179,8 @@ void read_timeline(const JsonValue& root, const std::string& file, Runs& runs) {
     timeline.spans.push_back(std::move(span));
   }
   timeline.source = add_source(
-      runs, {.file = file, .kind = "time line", .figures = Figures::simulated, .facts = {}, .notes = {}});
+      runs,
+      {.file = file, .kind = "time line", .figures = Figures::simulated, .facts = {}, .notes = {}});
   if (!timeline.title.empty())
     runs.sources[timeline.source].facts.emplace_back("of", timeline.title);
   runs.timelines.push_back(std::move(timeline));

@@ -22,7 +22,8 @@ Parts parts_of(const JsonValue& epoch, std::int64_t steps) {
       double& sum = found != parts.end() ? found->second : parts.emplace_back(name, 0).second;
       sum += amount(seconds);
     }
-  const auto shared = static_cast<double>(ranks.size()) * static_cast<double>(std::max<std::int64_t>(steps, 1));
+  const auto shared =
+      static_cast<double>(ranks.size()) * static_cast<double>(std::max<std::int64_t>(steps, 1));
   for (auto& [name, time] : parts) time *= ms / std::max(shared, 1.0);
   return parts;
 }
@@ -41,7 +42,8 @@ void read_training(const JsonValue& root, const std::string& file, Runs& runs) {
                   {"computed by", text_in(root, "engine")},
                   {"backend", text_in(root, "backend")}};
   if (const auto wire = number_in(root, "slowed_to_bytes_per_second"); wire && *wire > 0)
-    source.notes.push_back(fmt::format("collectives were slowed on purpose to {:.3g} GB/s", *wire / 1e9));
+    source.notes.push_back(
+        fmt::format("collectives were slowed on purpose to {:.3g} GB/s", *wire / 1e9));
   TrainingRun run{.source = add_source(runs, std::move(source)), .title = title};
   (void)root["epochs"].size(0, most_entries);
   for (const auto& item : root["epochs"].items()) {
@@ -58,8 +60,11 @@ void read_training(const JsonValue& root, const std::string& file, Runs& runs) {
 }
 
 void read_training_comparison(const JsonValue& root, const std::string& file, Runs& runs) {
-  TrainingComparison comparison{.source = add_source(
-                                    runs, {.file = file, .kind = "comparison of trainings", .figures = Figures::measured, .facts = {}, .notes = {}})};
+  TrainingComparison comparison{.source = add_source(runs, {.file = file,
+                                                            .kind = "comparison of trainings",
+                                                            .figures = Figures::measured,
+                                                            .facts = {},
+                                                            .notes = {}})};
   (void)root["rows"].size(1, most_entries);
   for (const auto& item : root["rows"].items()) {
     TrainingRow row{.strategy = item["strategy"].text(),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/// One function a kind of file. Each adds its source and what it tells; each throws Error(bad_input)
-/// with the path of what is damaged.
+/// One function a kind of file. Each adds its source and what it tells; each throws
+/// Error(bad_input) with the path of what is damaged.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/// What the JSON outputs of the commands say, as far as a report shows it. Readers fill it, the page
-/// is made of it; nothing here knows JSON or HTML.
+/// What the JSON outputs of the commands say, as far as a report shows it. Readers fill it, the
+/// page is made of it; nothing here knows JSON or HTML.
 #pragma once
 
 #include <compare>
@@ -23,21 +23,21 @@ enum class Figures { measured, simulated, predicted, nothing };
 
 /// A file that was read.
 struct Source {
-  std::string file;  ///< as it was named
-  std::string kind;  ///< "benchmark", "simulation", ...
+  std::string file = {};  ///< as it was named
+  std::string kind = {};  ///< "benchmark", "simulation", ...
   Figures figures = Figures::measured;
-  std::vector<std::pair<std::string, std::string>> facts;  ///< name and value, for people
-  std::vector<std::string> notes;                          ///< what is to be said, a sentence each
+  std::vector<std::pair<std::string, std::string>> facts = {};  ///< name and value, for people
+  std::vector<std::string> notes = {};  ///< what is to be said, a sentence each
 };
 
 // ---- times of calls
 
 /// What was called. Curves of one call belong in one chart.
 struct Call {
-  std::string collective;
+  std::string collective = {};
   int ranks = 1;
   bool gpus = false;  ///< on GPUs or a model of some, else on processor cores
-  std::string type, redop;
+  std::string type = {}, redop = {};
   int root = -1;  ///< -1: it has none
   bool in_place = false;
 
@@ -46,10 +46,10 @@ struct Call {
 
 struct Point {
   std::uint64_t bytes = 0;
-  double us = 0;                        ///< microseconds a call
-  std::optional<double> least, most{};  ///< of rounds, of samples, or of what is possible
-  double busbw = 0;                     ///< GB/s
-  std::string ran{};                    ///< what `auto` took
+  double us = 0;                                ///< microseconds a call
+  std::optional<double> least = {}, most = {};  ///< of rounds, of samples, or of what is possible
+  double busbw = 0;                             ///< GB/s
+  std::string ran = {};                         ///< what `auto` took
 };
 
 enum class Role {
@@ -60,47 +60,47 @@ enum class Role {
 };
 
 struct Series {
-  std::string label;  ///< a spec string, a library's name
+  std::string label = {};  ///< a spec string, a library's name
   Role role = Role::ours;
   Figures figures = Figures::measured;
-  std::size_t source = 0;  ///< index in Runs::sources
-  std::string detail{};    ///< what exactly that is; what the spread is of
-  std::vector<Point> points{};
+  std::size_t source = 0;   ///< index in Runs::sources
+  std::string detail = {};  ///< what exactly that is; what the spread is of
+  std::vector<Point> points = {};
 };
 
 struct Curve {
-  Call call;
-  Series series;
+  Call call = {};
+  Series series = {};
 };
 
 /// How many times as long a peer takes as we do.
 struct RatioPoint {
   std::uint64_t bytes = 0;
   double ratio = 1;
-  std::string algorithm;  ///< the fastest of ours
+  std::string algorithm = {};  ///< the fastest of ours
 };
 
 struct RatioCurve {
-  Call call;
-  std::string peer;
+  Call call = {};
+  std::string peer = {};
   std::size_t source = 0;
   bool same_rounds = true;  ///< else the ratio of medians of separate runs
-  std::vector<RatioPoint> points{};
+  std::vector<RatioPoint> points = {};
 };
 
 /// A row of `ringside bench --compare`: new time over old.
 struct RowChange {
-  Call call;
-  std::string algorithm;
+  Call call = {};
+  std::string algorithm = {};
   std::uint64_t bytes = 0;
-  std::optional<double> ratio, low, high;
-  std::string verdict;
+  std::optional<double> ratio = {}, low = {}, high = {};
+  std::string verdict = {};
 };
 
 struct RunChanges {
   std::size_t source = 0;
-  std::string old_run, new_run;
-  std::vector<RowChange> rows{};
+  std::string old_run = {}, new_run = {};
+  std::vector<RowChange> rows = {};
 };
 
 // ---- training
@@ -108,53 +108,53 @@ struct RunChanges {
 using Parts = std::vector<std::pair<std::string, double>>;  ///< name, milliseconds of a step
 
 struct TrainingRow {
-  std::string strategy, algorithm;
+  std::string strategy = {}, algorithm = {};
   int ranks = 1;
   double samples_per_second = 0, speedup = 1;
-  std::vector<double> speedups{};  ///< by round
-  Parts parts{};
+  std::vector<double> speedups = {};  ///< by round
+  Parts parts = {};
 };
 
 struct TrainingComparison {
   std::size_t source = 0;
-  std::vector<TrainingRow> rows{};
+  std::vector<TrainingRow> rows = {};
 };
 
 struct Epoch {
   int number = 0;
   double seconds = 0, samples_per_second = 0, loss = 0, accuracy = 0;
-  std::optional<double> test_accuracy{};
-  Parts parts{};  ///< mean of the ranks
+  std::optional<double> test_accuracy = {};
+  Parts parts = {};  ///< mean of the ranks
 };
 
 struct TrainingRun {
   std::size_t source = 0;
-  std::string title;
-  std::vector<Epoch> epochs{};
+  std::string title = {};
+  std::vector<Epoch> epochs = {};
 };
 
 // ---- machines
 
 struct LinkLoad {
-  std::string link;  ///< "GPU0 -> switch0"
+  std::string link = {};  ///< "GPU0 -> switch0"
   double bytes = 0;
-  double capacity = 0;              ///< bytes per second
+  double capacity = 0;             ///< bytes per second
   double busy = 0, saturated = 0;  ///< seconds
 };
 
 /// What the links of a machine carried in a call.
 struct LoadCase {
-  std::string algorithm;
+  std::string algorithm = {};
   std::uint64_t bytes = 0;  ///< of the message
   double seconds = 0;
-  std::vector<LinkLoad> links{};
+  std::vector<LinkLoad> links = {};
 };
 
 struct MachineView {
   std::size_t source = 0;
-  std::string name, call;
-  Topology topology;
-  std::vector<LoadCase> loads{};
+  std::string name = {}, call = {};
+  Topology topology = {};
+  std::vector<LoadCase> loads = {};
 };
 
 // ---- time lines
@@ -162,62 +162,63 @@ struct MachineView {
 struct Span {
   int row = 0;
   double begin_us = 0, end_us = 0;
-  std::string kind, what;
+  std::string kind = {}, what = {};
 };
 
 struct Timeline {
   std::size_t source = 0;
-  std::string title;
-  std::vector<std::string> rows{};
-  std::vector<Span> spans{};
+  std::string title = {};
+  std::vector<std::string> rows = {};
+  std::vector<Span> spans = {};
   std::size_t left_out = 0;  ///< spans beyond what is drawn
 };
 
 // ---- findings
 
 struct Finding {
-  std::string id, title, certainty, harm, why, cost, confirm, fix;
-  std::vector<std::string> lines{};
+  std::string id = {}, title = {}, certainty = {}, harm = {}, why = {}, cost = {}, confirm = {},
+              fix = {};
+  std::vector<std::string> lines = {};
 };
 
 /// Measured beside predicted, in GB/s.
 struct ComparedFigure {
-  std::string what;
+  std::string what = {};
   double measured = 0, predicted = 0;
 };
 
 struct Diagnosis {
   std::size_t source = 0;
-  std::string verdict;
-  std::vector<Finding> findings{};
-  std::vector<ComparedFigure> compared{};
-  std::string all_mended;
+  std::string verdict = {};
+  std::vector<Finding> findings = {};
+  std::vector<ComparedFigure> compared = {};
+  std::string all_mended = {};
 };
 
 /// What preflight measured between two ends.
 struct PathFigure {
-  std::string from, to, traffic, method, peer_access;
-  std::optional<double> gb_per_s, latency_us;
+  std::string from = {}, to = {}, traffic = {}, method = {}, peer_access = {};
+  std::optional<double> gb_per_s = {}, latency_us = {};
 };
 
 struct Preflight {
   std::size_t source = 0;
-  std::vector<std::string> devices{};
-  std::vector<PathFigure> paths{};
-  std::vector<Finding> findings{};
+  std::vector<std::string> devices = {};
+  std::vector<PathFigure> paths = {};
+  std::vector<Finding> findings = {};
 };
 
 struct Runs {
-  std::vector<Source> sources;
-  std::vector<Curve> curves;
-  std::vector<RatioCurve> ratios;
-  std::vector<RunChanges> changes;
-  std::vector<TrainingComparison> comparisons;
-  std::vector<TrainingRun> trainings;
-  std::vector<MachineView> machines;
-  std::vector<Timeline> timelines;
-  std::vector<Diagnosis> diagnoses;
-  std::vector<Preflight> preflights;
+  std::vector<Source> sources = {};
+  std::vector<Curve> curves = {};
+  std::vector<RatioCurve> ratios = {};
+  std::vector<RunChanges> changes = {};
+  std::vector<TrainingComparison> comparisons = {};
+  std::vector<TrainingRun> trainings = {};
+  std::vector<MachineView> machines = {};
+  std::vector<Timeline> timelines = {};
+  std::vector<Diagnosis> diagnoses = {};
+  std::vector<Preflight> preflights = {};
 };
 
 }  // namespace ringside::report

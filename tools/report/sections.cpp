@@ -60,7 +60,8 @@ class SectionMaker {
     for (const auto& figures : json["figures"])
       badges += " " + badge(figures.get_ref<const std::string&>());
     std::string html = fmt::format(
-        "<figure class=\"chart {}\" data-chart=\"{}\"><figcaption>{}{}<small>{}</small></figcaption>"
+        "<figure class=\"chart {}\" "
+        "data-chart=\"{}\"><figcaption>{}{}<small>{}</small></figcaption>"
         "</figure>\n",
         json["kind"].get_ref<const std::string&>(), data_.charts.size(),
         escaped(json["title"].get_ref<const std::string&>()), badges,
@@ -75,7 +76,8 @@ class SectionMaker {
 
   static std::string finding_html(const Finding& finding) {
     std::string html = fmt::format(
-        "<article class=\"finding {}\">\n<h4>{}</h4>\n<p class=\"tags\">{}{}{} <code>{}</code></p>\n",
+        "<article class=\"finding {}\">\n<h4>{}</h4>\n<p class=\"tags\">{}{}{} "
+        "<code>{}</code></p>\n",
         escaped(finding.certainty), escaped(finding.title), escaped(finding.certainty),
         finding.harm.empty() ? "" : ", ", escaped(finding.harm), escaped(finding.id));
     html += paragraph("Why", finding.why);
@@ -115,8 +117,8 @@ class SectionMaker {
   }
 
   std::string variant_html(const Panel& panel, const Variant& variant) {
-    std::string html = chart(bandwidth_chart(panel, variant, looks_)) +
-                       chart(time_chart(panel, variant, looks_));
+    std::string html =
+        chart(bandwidth_chart(panel, variant, looks_)) + chart(time_chart(panel, variant, looks_));
     if (!variant.ratios.empty()) html += chart(ratio_chart(panel, variant, looks_));
     return html;
   }
@@ -137,9 +139,9 @@ class SectionMaker {
       }
       html += notes_list(panel.notes);
       for (std::size_t i = 0; i < panel.variants.size(); ++i)
-        html += fmt::format("<div class=\"variant\" data-panel=\"{}\" data-variant=\"{}\"{}>\n{}</div>\n",
-                            number, i, i > 0 ? " hidden" : "",
-                            variant_html(panel, panel.variants[i]));
+        html += fmt::format(
+            "<div class=\"variant\" data-panel=\"{}\" data-variant=\"{}\"{}>\n{}</div>\n", number,
+            i, i > 0 ? " hidden" : "", variant_html(panel, panel.variants[i]));
       html += "</div>\n";
       ++number;
     }
@@ -183,14 +185,15 @@ class SectionMaker {
         html += "<p class=\"note\">Too many devices for a picture.</p>\n";
         continue;
       }
-      html += fmt::format("<figure class=\"machine-figure\" data-machine=\"{}\"><figcaption>{}"
-                          "</figcaption>\n",
-                          number,
-                          view.loads.empty() ? "Its links"
-                                             : "What its links carried " + badge("simulated"));
-      html += fmt::format("<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"picture of "
-                          "the machine\">{}</div>\n{}</figure>\n",
-                          *svg, view.loads.empty() ? "" : load_legend());
+      html += fmt::format(
+          "<figure class=\"machine-figure\" data-machine=\"{}\"><figcaption>{}"
+          "</figcaption>\n",
+          number,
+          view.loads.empty() ? "Its links" : "What its links carried " + badge("simulated"));
+      html += fmt::format(
+          "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"picture of "
+          "the machine\">{}</div>\n{}</figure>\n",
+          *svg, view.loads.empty() ? "" : load_legend());
       data_.machines.push_back({{"name", view.name}, {"cases", load_cases(view)}});
     }
     return html;
@@ -209,7 +212,8 @@ class SectionMaker {
   }
 
   /// A table per kind of traffic: from below, to across.
-  static std::string path_table(const std::string& title, const std::vector<const PathFigure*>& all) {
+  static std::string path_table(const std::string& title,
+                                const std::vector<const PathFigure*>& all) {
     std::vector<std::string> ends;
     double most = 0;
     bool latency = false;

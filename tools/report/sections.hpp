@@ -11,7 +11,7 @@
 namespace ringside::report {
 
 struct Section {
-  std::string id, title, html;
+  std::string id = {}, title = {}, html = {};
 };
 
 /// What the page's scripts draw from.

@@ -45,7 +45,11 @@ function pointWords(spec, dataset, point) {
 
 function linesConfig(spec, colours) {
   const points = spec.series.flatMap((series) => series.points);
-  const heights = points.flatMap((point) => [point[1], point[2], point[3]]).filter((value) => value !== null);
+  // A bound that is far away must not press everything else together.
+  const lines = spec.series.filter((series) => !series.bound);
+  const heights = (lines.length > 0 ? lines : spec.series).flatMap((series) => series.points)
+    .flatMap((point) => [point[1], point[2], point[3]]).filter((value) => value !== null);
+  if (spec.y === 'GB/s') heights.push(...points.map((point) => point[1]));
   const counted = spec.x !== 'bytes';
   const sparse = spec.y === 'number';
   return {
