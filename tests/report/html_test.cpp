@@ -12,7 +12,7 @@ namespace {
 TEST(Html, ForeignTextIsNoMarkup) {
   EXPECT_EQ(report::escaped("<b onclick=\"x('y')\">&amp;"),
             "&lt;b onclick=&quot;x(&#39;y&#39;)&quot;&gt;&amp;amp;");
-  EXPECT_EQ(report::escaped(std::string("a\0b\x1b[1mc", 9)), "a b [1mc");
+  EXPECT_EQ(report::escaped(std::string("a\0b\x1b[1mc", 8)), "a b [1mc");
 }
 
 TEST(Html, JsonInAScriptElementCannotEndIt) {

@@ -14,9 +14,10 @@ namespace {
 TEST(Looks, EveryAlgorithmHasALookOfItsOwn) {
   report::Looks looks;
   std::set<report::Look> seen;
-  for (const auto& info : registered_algorithms())
-    EXPECT_TRUE(seen.insert(looks.of(std::string(info.name))).second) << info.name;
-  for (const char* name : {"openmpi", "openmpi_tuned", "mpich", "gloo", "nccl", "auto"})
+  for (const AlgorithmInfo& info : registered_algorithms())
+    EXPECT_TRUE(seen.insert(looks.of(info.name)).second) << info.name;
+  for (const char* name :
+       {"openmpi", "openmpi-tuned", "openmpi-nocma", "mpich", "gloo", "nccl", "auto"})
     EXPECT_TRUE(seen.insert(looks.of(name)).second) << name;
 }
 

@@ -17,6 +17,14 @@ using report::LinkLoad;
 using report::MachineLayout;
 using report::MachineView;
 
+Node node_of(NodeKind kind, const std::string& name, int number) {
+  Node node;
+  node.kind = kind;
+  node.name = name;
+  node.number = number;
+  return node;
+}
+
 TEST(MachinePicture, BoxesOfNoPresetOverlapOrLeaveThePicture) {
   for (const auto& preset : presets()) {
     const auto made = make_preset(preset.name.substr(0, preset.name.find(':')));
@@ -43,9 +51,12 @@ TEST(MachinePicture, BoxesOfNoPresetOverlapOrLeaveThePicture) {
 
 TEST(MachinePicture, EveryDirectionOfALinkIsThereWithItsLoad) {
   Topology topology;
-  const NodeId numa = topology.add({.kind = NodeKind::numa_node, .name = "numa<0>"});
-  const NodeId gpu = topology.add({.kind = NodeKind::gpu, .name = "GPU0", .number = 0});
-  (void)topology.connect({.from = gpu, .to = numa, .kind = LinkKind::pcie});
+  const NodeId numa = topology.add(node_of(NodeKind::numa_node, "numa<0>", 0));
+  const NodeId gpu = topology.add(node_of(NodeKind::gpu, "GPU0", 0));
+  Link link;
+  link.from = gpu;
+  link.to = numa;
+  (void)topology.connect(link);
   MachineView view{.source = 0, .name = "a & b", .call = "", .topology = topology};
   view.loads.push_back({.algorithm = "ring",
                         .bytes = 8,
@@ -74,7 +85,7 @@ TEST(MachinePicture, LoadsAreToldInSteps) {
 TEST(MachinePicture, TooManyDevicesAreNoPicture) {
   Topology topology;
   for (int i = 0; i <= report::most_devices_drawn; ++i)
-    (void)topology.add({.kind = NodeKind::gpu, .name = "GPU" + std::to_string(i), .number = i});
+    (void)topology.add(node_of(NodeKind::gpu, "GPU" + std::to_string(i), i));
   EXPECT_FALSE(MachineLayout::of(topology));
   EXPECT_FALSE(MachineLayout::of({}));
 }

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "ringside/base/file.hpp"
 #include "ringside/tools/report/read_runs.hpp"
@@ -71,7 +73,8 @@ TEST_F(Page, LoadsNothingFromAnywhere) {
 }
 
 TEST_F(Page, MeasuredLinesAreSolidAndOthersAreNot) {
-  for (const auto& chart : data_in(page_of(everything())).at("charts")) {
+  const json data = data_in(page_of(everything()));
+  for (const auto& chart : data.at("charts")) {
     if (chart.at("kind") != "lines") continue;
     for (const auto& series : chart.at("series"))
       EXPECT_EQ(series.at("dash") == "solid", series.at("figures") == "measured")
@@ -81,7 +84,8 @@ TEST_F(Page, MeasuredLinesAreSolidAndOthersAreNot) {
 
 TEST_F(Page, AnAlgorithmLooksTheSameInAllCharts) {
   std::map<std::string, std::pair<int, int>> looks;
-  for (const auto& chart : data_in(page_of(everything())).at("charts")) {
+  const json data = data_in(page_of(everything()));
+  for (const auto& chart : data.at("charts")) {
     if (chart.at("kind") != "lines" || chart.at("x") != "bytes") continue;
     for (const auto& series : chart.at("series")) {
       if (series.contains("bound")) continue;

@@ -264,7 +264,7 @@ class Drawer {
     const auto square = [&](const char* name) {
       return fmt::format(
           "rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"", name, x,
-          y, size, size);
+          y, width, height);
     };
     const StoryCell& first = cell(-1, rank, index);
     std::string svg = fmt::format("<g><title>{}chunk {}</title><{}/>",

@@ -12,6 +12,19 @@ namespace {
 
 constexpr double ms = 1e3;
 
+/// In the order in which a step has them; what is not known here comes behind.
+Parts in_order(const Parts& parts) {
+  Parts ordered;
+  const auto there = [](const Parts& among, std::string_view name) {
+    return std::ranges::find(among, name, &Parts::value_type::first);
+  };
+  for (const char* name : {"data", "forward", "backward", "exposed", "hidden", "update"})
+    if (const auto found = there(parts, name); found != parts.end()) ordered.push_back(*found);
+  for (const auto& part : parts)
+    if (there(ordered, part.first) == ordered.end()) ordered.push_back(part);
+  return ordered;
+}
+
 /// Milliseconds of a step by part: mean over the ranks.
 Parts parts_of(const JsonValue& epoch, std::int64_t steps) {
   Parts parts;
@@ -25,7 +38,7 @@ Parts parts_of(const JsonValue& epoch, std::int64_t steps) {
   const auto shared =
       static_cast<double>(ranks.size()) * static_cast<double>(std::max<std::int64_t>(steps, 1));
   for (auto& [name, time] : parts) time *= ms / std::max(shared, 1.0);
-  return parts;
+  return in_order(parts);
 }
 
 }  // namespace
@@ -73,14 +86,9 @@ void read_training_comparison(const JsonValue& root, const std::string& file, Ru
                     .samples_per_second = amount(item["samples_per_second"], true),
                     .speedup = amount(item["speedup"], true)};
     for (const auto& ratio : item["speedups"].items()) row.speedups.push_back(amount(ratio));
-    // In the order in which a step has them; what is not known here comes behind.
-    const JsonValue parts = item["step_milliseconds"];
-    for (const char* name : {"data", "forward", "backward", "exposed", "hidden", "update"})
-      if (const auto time = present(parts, name)) row.parts.emplace_back(name, amount(*time));
-    for (const auto& [name, time] : parts.fields())
-      if (std::ranges::find(row.parts, name, &Parts::value_type::first) == row.parts.end() &&
-          time.is_number())
-        row.parts.emplace_back(name, amount(time));
+    for (const auto& [name, time] : item["step_milliseconds"].fields())
+      if (time.is_number()) row.parts.emplace_back(name, amount(time));
+    row.parts = in_order(row.parts);
     comparison.rows.push_back(std::move(row));
   }
   for (const char* key : {"model", "data", "engine"})

@@ -150,15 +150,19 @@ class SectionMaker {
 
   std::string training() {
     std::string html;
-    for (const auto& comparison : runs_.comparisons)
-      html += from(comparison.source) + chart(speedup_chart(comparison)) +
-              chart(step_chart(comparison));
+    for (const auto& comparison : runs_.comparisons) {
+      html += from(comparison.source);
+      html += chart(speedup_chart(comparison));
+      html += chart(step_chart(comparison));
+    }
     for (const auto& run : runs_.trainings) {
       html += fmt::format("<h3>{}</h3>\n", escaped(run.title)) + from(run.source);
-      if (run.epochs.empty())
+      if (run.epochs.empty()) {
         html += "<p>Nothing was left to do.</p>\n";
-      else
-        html += chart(accuracy_chart(run)) + chart(epoch_chart(run));
+        continue;
+      }
+      html += chart(accuracy_chart(run));
+      html += chart(epoch_chart(run));
     }
     return html;
   }

@@ -108,7 +108,7 @@ function barsConfig(spec, colours) {
         y: {
           stacked: spec.stacked,
           grid: { display: false, borderColor: colours.grid },
-          ticks: { color: colours.ink, autoSkip: false },
+          ticks: { color: colours.ink, autoSkip: false, font: { size: 11 } },
         },
       },
       plugins: {
@@ -195,7 +195,7 @@ function chartConfig(spec, colours) {
 function heightOf(spec) {
   if (spec.kind === 'lines') return 360;
   if (spec.kind === 'spans') return Math.min(60 + 26 * spec.rows.length, 1600);
-  const rows = spec.categories.map((category) => 14 * wrapped(category, 26).length + 12);
-  const least = spec.stacked ? 38 : 20 + 16 * spec.parts.length;
+  const rows = spec.categories.map((category) => 13 * wrapped(category, 26).length + 6);
+  const least = spec.stacked ? 38 : 14 + 11 * spec.parts.length;
   return 64 + rows.reduce((sum, row) => sum + Math.max(row, least), 0);
 }
