@@ -61,7 +61,11 @@ std::optional<Held> PlanMemory::running_value(int rank, int chunk) const {
 }
 
 Held PlanMemory::in_scratch(int rank, int slot, int chunk) const {
-  return held(run_.value({rank, Buffer::scratch, slot, chunk}), chunk);
+  return at({rank, Buffer::scratch, slot, chunk});
+}
+
+Held PlanMemory::at(const Location& location) const {
+  return held(run_.value(location), location.chunk);
 }
 
 std::pair<std::size_t, std::size_t> PlanMemory::outputs() const {

@@ -49,6 +49,7 @@ class PlanMemory {
   /// has the chunk.
   [[nodiscard]] std::optional<Held> running_value(int rank, int chunk) const;
   [[nodiscard]] Held in_scratch(int rank, int slot, int chunk) const;
+  [[nodiscard]] Held at(const Location& location) const;
   /// Outputs (rank and chunk) that there are, and that are complete.
   [[nodiscard]] std::pair<std::size_t, std::size_t> outputs() const;
 

@@ -18,9 +18,6 @@ bool is_device(NodeKind kind) { return kind == NodeKind::gpu || kind == NodeKind
 bool is_switch_of_fabric(NodeKind kind) {
   return kind == NodeKind::nvswitch || kind == NodeKind::network_switch;
 }
-/// End points of other classes tell nothing of communication.
-bool is_drawn(NodeKind kind) { return kind != NodeKind::pcie_device; }
-
 bool is_arc(const Topology& topology, const Link& link) {
   return topology.node(link.from).kind == topology.node(link.to).kind && !is_tree_link(link.kind) &&
          !is_switch_of_fabric(topology.node(link.from).kind);
@@ -47,12 +44,17 @@ class LayoutMaker {
       place_box(box);
     }
     place_fabric(NodeKind::nvswitch);
-    place_fabric(NodeKind::network_switch);
+    if (style_.network) place_fabric(NodeKind::network_switch);
     set_rows();
     return std::move(layout_);
   }
 
  private:
+  /// End points of other classes tell nothing of communication.
+  [[nodiscard]] bool is_drawn(NodeKind kind) const {
+    return kind != NodeKind::pcie_device && (style_.network || kind != NodeKind::nic);
+  }
+
   void place_box(int box) {
     for (const bool numa : {true, false})
       for (NodeId id = 0; id < static_cast<NodeId>(topology_.nodes().size()); ++id) {

@@ -28,6 +28,7 @@ struct LayoutStyle {
   double device_width = 84, device_height = 40;
   double other_width = 84, other_height = 30;
   double column = 104, row = 78;
+  bool network = true;  ///< NICs and what joins them
 };
 
 /// More devices than that are no picture.

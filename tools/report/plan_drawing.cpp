@@ -8,6 +8,7 @@
 #include <iterator>
 #include <numbers>
 #include <optional>
+#include <span>
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/text.hpp"
@@ -33,8 +34,8 @@ constexpr std::string_view style = R"(
 .plan .done{fill:none;stroke:var(--ink,#1d2733);stroke-width:2}
 .plan .link{fill:none;stroke:var(--line,#8894a3);stroke-width:1.2;opacity:.6}
 .plan .arrow{fill:none;stroke:var(--ink,#1d2733);stroke-width:1.4;stroke-dasharray:5 4;opacity:.55}
-.plan .token rect{stroke:var(--ink,#1d2733);stroke-width:1.5}
-.plan .token text{fill:#10161d;font-weight:600;font-size:11px;text-anchor:middle}
+.plan .token .edge{fill:none;stroke:var(--ink,#1d2733);stroke-width:1.6}
+.plan .token text{font-weight:700;font-size:12px;text-anchor:middle;paint-order:stroke;stroke:var(--page,#fff);stroke-width:3px}
 .plan .now{fill:var(--now,#fff1c9)}
 .plan .c0{fill:#6baed6}.plan .c1{fill:#f4a261}.plan .c2{fill:#5fc9a5}.plan .c3{fill:#e3a1c8}
 .plan .c4{fill:#f2d14c}.plan .c5{fill:#a99be0}.plan .c6{fill:#c9a27b}.plan .c7{fill:#9fb4c4}
@@ -60,9 +61,10 @@ class Drawer {
     const Board board = draw_board(story_, course_, margin, board_top);
     aside_ = margin + std::max(0.0, (board.width - scene_width_) / 2);
     for (auto& spot : spots_) spot.x += aside_;
-    std::string body = heading() + background();
+    // What moves goes over everything, its way below the boxes.
+    std::string body = heading() + links() + steps(&Drawer::arrow) + parts();
     for (int rank = 0; rank < story_.ranks; ++rank) body += rank_svg(rank);
-    for (std::size_t i = 0; i < story_.steps.size(); ++i) body += step_svg(i);
+    body += steps(&Drawer::token);
     const double width = std::max(scene_width_, board.width) + 2 * margin;
     const std::string name = fmt::format("{}: {}", story_.spec, story_.call);
     std::string svg = fmt::format(
@@ -118,13 +120,19 @@ class Drawer {
     }
   }
 
+  /// Within a box nothing goes over its NICs.
+  [[nodiscard]] bool is_cluster() const {
+    return std::ranges::any_of(topology_->nodes(), [](const Node& node) { return node.box > 0; });
+  }
+
   void place_on_machine() {
     const LayoutStyle look{.device_width = box_width_,
                            .device_height = box_height_,
                            .other_width = 84,
                            .other_height = 28,
                            .column = box_width_ + 24,
-                           .row = 74};
+                           .row = 74,
+                           .network = is_cluster()};
     layout_ = MachineLayout::of(*topology_, look);
     if (!layout_)
       throw Error(ErrorCode::unsupported,
@@ -190,13 +198,16 @@ class Drawer {
 
   [[nodiscard]] std::string heading() const {
     const double total = story_.duration();
-    std::string words =
-        fmt::format("{} step{}; {}: {}", story_.steps.size(), story_.steps.size() == 1 ? "" : "s",
-                    story_.unit_seconds > 0 ? "predicted from the busiest link alone"
-                                            : "counted by the busiest rank's port",
-                    length_words(story_, total));
-    words += story_.unit_seconds > 0 ? " times the whole message from GPU to GPU"
-                                     : " times the whole message through one port";
+    const bool predicted = story_.unit_seconds > 0;
+    const std::string words =
+        fmt::format("{} step{}; {} {:.4g} times the whole message {}", story_.steps.size(),
+                    story_.steps.size() == 1 ? "" : "s",
+                    predicted ? "predicted from the busiest link alone:"
+                              : "counted by the busiest rank's port:",
+                    total,
+                    predicted ? fmt::format("from GPU to GPU, {}",
+                                            format_duration(Seconds(total * story_.unit_seconds)))
+                              : "through one port");
     std::string svg = fmt::format(
         "<text class=\"big\" x=\"{0}\" y=\"32\">{1}</text><text x=\"{0}\" y=\"52\">{2}</text>"
         "<text class=\"dim\" x=\"{0}\" y=\"70\">{3}</text>\n",
@@ -209,24 +220,33 @@ class Drawer {
     return svg;
   }
 
-  /// The machine's other parts and its links.
-  [[nodiscard]] std::string background() const {
+  [[nodiscard]] std::string scene(const std::string& svg) const {
+    return fmt::format("<g transform=\"translate({:.1f} {})\">\n{}</g>\n", aside_, scene_top_, svg);
+  }
+
+  [[nodiscard]] std::string links() const {
     if (!layout_) return "";
-    std::string svg = fmt::format("<g transform=\"translate({:.1f} {})\">\n", aside_, scene_top_);
+    std::string svg;
     for (LinkId id = 0; id < static_cast<LinkId>(topology_->links().size()); id += 2)
       if (layout_->draws(id))
         svg += fmt::format("<path class=\"link\" d=\"{}\"/>\n", layout_->path(id, 0));
+    return scene(svg);
+  }
+
+  /// The machine's parts that are no ranks.
+  [[nodiscard]] std::string parts() const {
+    if (!layout_) return "";
+    std::string svg;
+    const auto ranks = std::span(gpus_).first(static_cast<std::size_t>(story_.ranks));
     for (const auto& node : layout_->nodes()) {
-      const bool is_rank = std::ranges::find(gpus_.begin(), gpus_.begin() + story_.ranks,
-                                             node.id) != gpus_.begin() + story_.ranks;
-      if (is_rank) continue;
+      if (std::ranges::find(ranks, node.id) != ranks.end()) continue;
       svg += fmt::format(
           "<rect class=\"part\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.0f}\" height=\"{:.0f}\" "
           "rx=\"5\"/><text class=\"dim mid\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n",
           node.centre.x - node.width / 2, node.centre.y - node.height / 2, node.width, node.height,
           node.centre.x, node.centre.y + 4, escaped(topology_->node(node.id).name));
     }
-    return svg + "</g>\n";
+    return scene(svg);
   }
 
   [[nodiscard]] const StoryCell& cell(int step, int rank, std::size_t index) const {
@@ -283,41 +303,56 @@ class Drawer {
     return svg + "</g>\n";
   }
 
-  /// Arrows and moving chunks of a step.
-  [[nodiscard]] std::string step_svg(std::size_t index) const {
-    const StoryStep& step = story_.steps[index];
-    const double begin = course_.begins[index], end = course_.ends[index];
-    std::string svg =
-        fmt::format("<g transform=\"translate({:.1f} {})\" class=\"step\">\n", aside_, scene_top_);
-    double from = begin;
-    for (int hop = 0; hop < step.hops; ++hop) {
-      const double part = step.duration > 0
-                              ? step.hop_durations[static_cast<std::size_t>(hop)] / step.duration
-                              : 1.0 / step.hops;
-      const double to = hop + 1 == step.hops ? end : from + part * (end - begin);
-      for (const auto& move : step.moves)
-        if (move.hop == hop) svg += token(move, from, to);
-      from = to;
+  /// Something of every move, with the seconds within which it is under way.
+  [[nodiscard]] std::string steps(std::string (Drawer::*piece)(const Move&, double, double)
+                                      const) const {
+    std::string svg;
+    for (std::size_t i = 0; i < story_.steps.size(); ++i) {
+      const StoryStep& step = story_.steps[i];
+      const double begin = course_.begins[i], end = course_.ends[i];
+      double from = begin;
+      for (int hop = 0; hop < step.hops; ++hop) {
+        const double part = step.duration > 0
+                                ? step.hop_durations[static_cast<std::size_t>(hop)] / step.duration
+                                : 1.0 / step.hops;
+        const double to = hop + 1 == step.hops ? end : from + part * (end - begin);
+        for (const auto& move : step.moves)
+          if (move.hop == hop) svg += (this->*piece)(move, from, to);
+        from = to;
+      }
     }
-    return svg + "</g>\n";
+    return scene(svg);
   }
 
+  [[nodiscard]] std::string arrow(const Move& move, double from, double to) const {
+    return fmt::format("<path class=\"arrow\" d=\"{}\" visibility=\"hidden\">{}</path>\n",
+                       way(move.from, move.to), shown_within(course_, from, to));
+  }
+
+  /// A chunk on its way, as it is: with whose contributions.
   [[nodiscard]] std::string token(const Move& move, double from, double to) const {
-    const std::string path = way(move.from, move.to);
     const std::string name = move.count == 1
                                  ? fmt::format("{}", move.chunk)
                                  : fmt::format("{}-{}", move.chunk, move.chunk + move.count - 1);
     const double width =
         std::max({move.count * grid_.cell_width, 18.0, 7.0 * static_cast<double>(name.size()) + 8});
+    const double stripe = width / story_.ranks;
+    std::string stripes;
+    for (int rank = 0; rank < story_.ranks; ++rank)
+      if (move.held.contains(rank))
+        stripes += fmt::format(
+            "<rect class=\"c{}\" x=\"{:.2f}\" y=\"-9\" width=\"{:.2f}\" height=\"18\"/>",
+            rank % rank_colours, rank * stripe - width / 2, stripe);
     return fmt::format(
-        "<path class=\"arrow\" d=\"{}\" visibility=\"hidden\">{}</path><g class=\"token\" "
-        "visibility=\"hidden\"><title>chunk {} from rank {} to rank {}</title><rect class=\"c{}\" "
-        "x=\"{:.1f}\" y=\"-9\" width=\"{:.1f}\" height=\"18\" rx=\"3\"/><text y=\"4\">{}</text>{}"
-        "<animateMotion dur=\"{}s\" repeatCount=\"indefinite\" calcMode=\"linear\" "
-        "keyPoints=\"0;0;1;1\" keyTimes=\"0;{:.5f};{:.5f};1\" path=\"{}\"/></g>\n",
-        path, shown_within(course_, from, to), name, move.from, move.to, move.from % rank_colours,
-        -width / 2, width, name, shown_within(course_, from, to), time(course_.length),
-        from / course_.length, to / course_.length, path);
+        "<g class=\"token\" visibility=\"hidden\"><title>chunk {} from rank {} to rank {}</title>"
+        "<rect class=\"cell\" x=\"{:.1f}\" y=\"-9\" width=\"{:.1f}\" height=\"18\"/>{}<rect "
+        "class=\"edge\" x=\"{:.1f}\" y=\"-9\" width=\"{:.1f}\" height=\"18\" rx=\"2\"/><text "
+        "y=\"4\">{}</text>{}<animateMotion dur=\"{}s\" repeatCount=\"indefinite\" "
+        "calcMode=\"linear\" keyPoints=\"0;0;1;1\" keyTimes=\"0;{:.5f};{:.5f};1\" "
+        "path=\"{}\"/></g>\n",
+        name, move.from, move.to, -width / 2, width, stripes, -width / 2, width, name,
+        shown_within(course_, from, to), time(course_.length), from / course_.length,
+        to / course_.length, way(move.from, move.to));
   }
 
   const Story& story_;

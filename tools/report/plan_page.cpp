@@ -25,7 +25,7 @@ constexpr std::string_view controls =
 <button type="button" id="first" title="To the start (Home)">Start</button>
 <button type="button" id="back" title="A step back (left arrow)">Back</button>
 <button type="button" id="play" title="Play or pause (space)">Play</button>
-<button type="button" id="forward" title="A step on (right arrow)">Step</button>
+<button type="button" id="forward" title="A step on (right arrow)">Forward</button>
 <label>Step <input type="range" id="slider" min="0" max="0" value="0" step="1"></label>
 <label>Speed <select id="speed"><option value="0.5">half</option><option value="1" selected>normal</option>
 <option value="2">double</option><option value="4">fourfold</option></select></label>
@@ -43,7 +43,7 @@ std::string plan_page(const Story& story, const Drawing& drawing) {
       "form-action 'none'; style-src 'unsafe-inline'; script-src {}\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n<style>{}</style>\n"
-      "</head>\n<body>\n<main>\n<h1>{}</h1>\n{}<p id=\"now\" role=\"status\" "
+      "</head>\n<body>\n<main>\n<h1 class=\"unseen\">{}</h1>\n{}<p id=\"now\" role=\"status\" "
       "aria-live=\"polite\">Start"
       "</p>\n<div class=\"scene\">{}</div>\n<p class=\"legend\">Stripes in a chunk: whose "
       "contributions "

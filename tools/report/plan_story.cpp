@@ -50,20 +50,25 @@ std::vector<std::vector<StoryCell>> cells_of(const Plan& plan, const PlanMemory&
   return all;
 }
 
-/// Reads come before stores.
-void add_moves(const Op& op, StoryStep& step) {
-  bool reads = false, stores = false;
+bool is_remote(const Op& op, const Location& location) { return location.rank != op.rank; }
+
+/// What an op reads from others; before it runs.
+void add_reads(const Op& op, const PlanMemory& memory, StoryStep& step) {
   for (const auto& source : op.sources)
-    if (source.rank != op.rank) {
-      reads = true;
-      step.moves.push_back({source.rank, op.rank, op.chunk(), op.count, 0});
-    }
+    if (is_remote(op, source))
+      step.moves.push_back({source.rank, op.rank, op.chunk(), op.count, 0, memory.at(source)});
+}
+
+/// What it stores to others; after it has run. Reads come before stores.
+void add_stores(const Op& op, const PlanMemory& memory, StoryStep& step) {
+  const bool reads = std::ranges::any_of(
+      op.sources, [&](const Location& source) { return is_remote(op, source); });
   for (const auto& destination : op.destinations)
-    if (destination.rank != op.rank) {
-      stores = true;
-      step.moves.push_back({op.rank, destination.rank, op.chunk(), op.count, reads ? 1 : 0});
+    if (is_remote(op, destination)) {
+      step.moves.push_back(
+          {op.rank, destination.rank, op.chunk(), op.count, reads ? 1 : 0, memory.at(destination)});
+      if (reads) step.hops = 2;
     }
-  if (reads && stores) step.hops = 2;
 }
 
 /// By ports: what enters and leaves a rank's memory from and to others, in whole messages.
@@ -127,11 +132,9 @@ Story story_of(const Plan& plan, const Machine* machine, double bytes) {
   PlanMemory memory(ordered);
   const Ports ports(plan);
   const auto ranks = static_cast<std::size_t>(plan.ranks());
-  const double unit =
-      machine != nullptr && plan.ranks() > 1
-          ? busiest_resource(*machine, {{.from = 0, .to = 1, .chunk = 0, .count = 1, .hop = 0}}, 0,
-                             bytes)
-          : 1;
+  const double unit = machine != nullptr && plan.ranks() > 1
+                          ? busiest_resource(*machine, {{.from = 0, .to = 1}}, 0, bytes)
+                          : 1;
   Story story{.spec = plan.spec(),
               .call = describe(plan.request()),
               .ranks = plan.ranks(),
@@ -149,8 +152,9 @@ Story story_of(const Plan& plan, const Machine* machine, double bytes) {
     StoryStep step{.label = label_of(earlier, stepped.steps[first])};
     while (end < ordered.size() && stepped.steps[end] == stepped.steps[first] && !story.fault) {
       const Op op = ordered.op(end);
+      add_reads(op, memory, step);
       if (const auto fault = memory.step()) story.fault = fault->message;
-      add_moves(op, step);
+      add_stores(op, memory, step);
       step.words.push_back(short_text(op));
       ++end;
     }

@@ -23,6 +23,7 @@ struct Move {
   int chunk = 0, count = 1;  ///< the first chunk, and how many
   /// An op that reads a peer and stores to a peer is two hops, one after the other.
   int hop = 0;
+  Held held = {};  ///< what is moved, of its first chunk
 };
 
 /// A rank's chunk, or one in its scratch.

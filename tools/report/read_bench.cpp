@@ -18,6 +18,7 @@ namespace {
 constexpr std::string_view baseline = "baseline:";
 /// Fewer rounds than that say nothing of a spread between rounds.
 constexpr std::size_t least_rounds = 3;
+constexpr std::size_t rounds_with_quartiles = 5;
 
 /// nccl-tests writes some numbers as texts, "N/A" where it has none.
 std::optional<double> lenient_number(const JsonValue& object, std::string_view key) {
@@ -26,20 +27,22 @@ std::optional<double> lenient_number(const JsonValue& object, std::string_view k
   return value->is_string() ? parse_number(value->text()) : std::optional(value->number());
 }
 
-/// The range of the rounds, or that of the samples where the rounds are few.
+/// The middle half of the rounds: one in which a neighbour took the cores says nothing of the
+/// others. Of few rounds their range, of fewer still that of the samples.
 void add_spread(const JsonValue& timing, Point& point) {
   std::vector<double> rounds;
   if (const auto list = present(timing, "round_times_us"))
     for (const auto& time : list->items())
       if (!time.is_null()) rounds.push_back(amount(time));
-  if (rounds.size() >= least_rounds) {
-    const auto [least, most] = std::ranges::minmax(rounds);
-    point.least = least;
-    point.most = most;
+  if (rounds.size() < least_rounds) {
+    point.least = number_in(timing, "min_us");
+    point.most = number_in(timing, "p95_us");
     return;
   }
-  point.least = number_in(timing, "min_us");
-  point.most = number_in(timing, "p95_us");
+  std::ranges::sort(rounds);
+  const std::size_t outer = rounds.size() < rounds_with_quartiles ? 0 : (rounds.size() + 1) / 4;
+  point.least = rounds[outer];
+  point.most = rounds[rounds.size() - 1 - outer];
 }
 
 std::optional<Point> point_of(const JsonValue& timing, std::uint64_t bytes) {

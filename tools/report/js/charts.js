@@ -45,10 +45,9 @@ function pointWords(spec, dataset, point) {
 
 function linesConfig(spec, colours) {
   const points = spec.series.flatMap((series) => series.points);
-  // A bound that is far away must not press everything else together.
+  // What is far away, a bound or a spread, must not press everything else together.
   const lines = spec.series.filter((series) => !series.bound);
-  const heights = (lines.length > 0 ? lines : spec.series).flatMap((series) => series.points)
-    .flatMap((point) => [point[1], point[2], point[3]]).filter((value) => value !== null);
+  const heights = (lines.length > 0 ? lines : spec.series).flatMap((series) => series.points).map((point) => point[1]);
   if (spec.y === 'GB/s') heights.push(...points.map((point) => point[1]));
   const counted = spec.x !== 'bytes';
   const sparse = spec.y === 'number';
@@ -63,7 +62,7 @@ function linesConfig(spec, colours) {
           : logarithmicAxis('bytes', spec.x_title, colours, rangeOf(points.map((point) => point[0]), 1.15), byteTicks),
         y: sparse
           ? linearAxis('number', spec.y_title, colours, { beginAtZero: true })
-          : logarithmicAxis(spec.y, spec.y_title, colours, rangeOf(heights.concat(spec.references ? [1] : []), 1.25), decadeTicks),
+          : logarithmicAxis(spec.y, spec.y_title, colours, rangeOf(heights.concat(spec.references ? [1] : []), 1.5), decadeTicks),
       },
       plugins: {
         tooltip: lineTooltip(spec),
