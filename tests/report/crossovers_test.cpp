@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/// Where the fastest line changes.
 #include "ringside/tools/report/crossovers.hpp"
 
 #include <gtest/gtest.h>

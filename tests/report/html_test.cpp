@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/// No foreign text becomes markup, neither in elements nor in scripts.
 #include "ringside/tools/report/html.hpp"
 
 #include <gtest/gtest.h>

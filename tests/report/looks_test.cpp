@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/// Colours and markers of algorithms.
 #include "ringside/tools/report/looks.hpp"
 
 #include <gtest/gtest.h>

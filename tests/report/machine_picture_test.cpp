@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/// Machines as SVG.
 #include "ringside/tools/report/machine_picture.hpp"
 
 #include <gtest/gtest.h>

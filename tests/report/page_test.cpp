@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/// The page of a report, as text.
 #include "ringside/tools/report/page.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/// Which curves share a chart, and how.
 #include "ringside/tools/report/panels.hpp"
 
 #include <gtest/gtest.h>

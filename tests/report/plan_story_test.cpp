@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/// Plans step by step, and their pictures.
 #include "ringside/tools/report/plan_story.hpp"
 
 #include <gtest/gtest.h>

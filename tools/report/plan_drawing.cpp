@@ -36,6 +36,7 @@ constexpr std::string_view style = R"(
 .plan .arrow{fill:none;stroke:var(--ink,#1d2733);stroke-width:1.4;stroke-dasharray:5 4;opacity:.55}
 .plan .token .edge{fill:none;stroke:var(--ink,#1d2733);stroke-width:1.6}
 .plan .token text{font-weight:700;font-size:12px;text-anchor:middle;paint-order:stroke;stroke:var(--page,#fff);stroke-width:3px}
+.plan .board .frame{stroke-width:.6}.plan .board .done{stroke-width:1.3}
 .plan .now{fill:var(--now,#fff1c9)}
 .plan .c0{fill:#6baed6}.plan .c1{fill:#f4a261}.plan .c2{fill:#5fc9a5}.plan .c3{fill:#e3a1c8}
 .plan .c4{fill:#f2d14c}.plan .c5{fill:#a99be0}.plan .c6{fill:#c9a27b}.plan .c7{fill:#9fb4c4}
