@@ -95,9 +95,9 @@ class TemporaryFile {
   bool renamed_ = false;
 };
 
-/// What a new file is allowed, or what the replaced one had; mkstemp gives 0600.
+/// What a new file is allowed, or what the replaced one had if it was ours; mkstemp gives 0600.
 mode_t wanted_mode(const struct stat* replaced) {
-  if (replaced != nullptr) return replaced->st_mode & 07777U;
+  if (replaced != nullptr && replaced->st_uid == ::geteuid()) return replaced->st_mode & 0777U;
   const mode_t mask = ::umask(0);  // it cannot be read without setting it
   ::umask(mask);
   return 0666U & ~mask;
@@ -120,7 +120,7 @@ void write_file(const std::string& path, std::string_view contents) {
   struct stat old {};
   const bool exists = ::stat(path.c_str(), &old) == 0;
   if (exists && !S_ISREG(old.st_mode)) {
-    Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
     if (!file.valid()) fail("open", name);
     write_all(file.get(), contents, name);
     if (!file.close()) fail("write", name);

@@ -118,7 +118,7 @@ inline constexpr auto option_table = std::to_array<OptionDefinition>({
      "empty: as they are"},
     {"mpi_copies", OptionType::choice, "auto",
      "how processes of a host reach each other's private buffers; single: by copies from process "
-     "to process, staged: through shared memory; auto: by the size, where both can be",
+     "to process, staged: through shared memory; auto: single where the system allows it",
      "auto|single|staged"},
     {"mpi_inline",
      OptionType::size,

@@ -31,4 +31,10 @@ struct BucketSizes {
 [[nodiscard]] std::vector<Bucket> make_buckets(const TensorLayout& gradients, ElementType type,
                                                const BucketSizes& sizes);
 
+/// The same for who cuts gradients wherever a bucket is full, be it within a tensor: runs of the
+/// memory, of equal length but for the first to travel and the last. By default there are 32, so
+/// that a few of them at a time are little memory.
+[[nodiscard]] std::vector<Extent> make_runs(std::size_t elements, ElementType type,
+                                            const BucketSizes& sizes);
+
 }  // namespace ringside::trainer

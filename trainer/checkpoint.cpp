@@ -24,6 +24,7 @@ namespace {
 
 constexpr std::string_view format_name = "ringside checkpoint 2";
 constexpr std::string_view metadata_key = "__metadata__";
+constexpr auto batch_norm_key = "batch_norm", synchronised = "synchronised";
 constexpr std::string_view velocity_prefix = "velocity/";
 constexpr std::size_t length_bytes = 8;
 /// In the place of the digest while the digest is computed.
@@ -72,6 +73,14 @@ std::vector<Part> parts_of(Replica& replica) {
   if (replica.velocity().elements != 0)
     add(velocity_prefix, tensors.parameters, replica.velocity());
   return parts;
+}
+
+/// A tensor's part of the bytes of all.
+template <class Byte>
+std::span<Byte> bytes_of(const TensorLayout& layout, std::size_t tensor, ElementType type,
+                         std::span<Byte> all) {
+  const Extent own = layout.extent(tensor);
+  return all.subspan(own.offset * size_of(type), own.length * size_of(type));
 }
 
 std::uint64_t number_of(const JsonValue& metadata, std::string_view key) {
@@ -170,6 +179,31 @@ void restore(const Checkpoint& checkpoint, Replica& replica) {
       throw Error(ErrorCode::bad_input, fmt::format("the model has no {}", name));
 }
 
+void add_velocity(Checkpoint& checkpoint, const TensorLayout& layout,
+                  std::span<const std::byte> velocity) {
+  for (std::size_t tensor = 0; tensor < layout.size(); ++tensor) {
+    const auto own = bytes_of(layout, tensor, checkpoint.model.precision, velocity);
+    checkpoint.tensors.push_back({fmt::format("{}{}", velocity_prefix, layout[tensor].name),
+                                  layout[tensor].sizes,
+                                  std::vector<std::byte>(own.begin(), own.end())});
+  }
+}
+
+std::vector<std::byte> velocity_of(const Checkpoint& checkpoint, const TensorLayout& layout) {
+  const ElementType type = checkpoint.model.precision;
+  std::vector<std::byte> velocity(layout.elements() * size_of(type));
+  for (const auto& saved : checkpoint.tensors)
+    for (std::size_t tensor = 0; tensor < layout.size(); ++tensor)
+      if (saved.name == fmt::format("{}{}", velocity_prefix, layout[tensor].name)) {
+        if (saved.sizes != layout[tensor].sizes)
+          throw Error(ErrorCode::bad_input,
+                      fmt::format("{} has another shape in the checkpoint", saved.name));
+        const auto own = bytes_of(layout, tensor, type, std::span(velocity));
+        std::copy(saved.bytes.begin(), saved.bytes.end(), own.begin());
+      }
+  return velocity;
+}
+
 std::string to_file_contents(const Checkpoint& checkpoint) {
   Json table;
   table[std::string(metadata_key)] = {
@@ -188,6 +222,7 @@ std::string to_file_contents(const Checkpoint& checkpoint) {
       {"warmup_epochs", fmt::to_string(checkpoint.recipe.warmup_epochs)},
       {"momentum", fmt::to_string(checkpoint.recipe.momentum)},
       {"decay", fmt::to_string(checkpoint.recipe.decay)},
+      {batch_norm_key, checkpoint.recipe.synchronised_batch_norm ? synchronised : "local"},
       {"sha256", no_digest}};
   std::size_t offset = 0;
   for (const auto& tensor : checkpoint.tensors) {
@@ -248,6 +283,9 @@ Checkpoint parse_checkpoint(std::string_view contents, const std::string& name) 
                        .warmup_epochs = real_of(metadata, "warmup_epochs"),
                        .momentum = real_of(metadata, "momentum"),
                        .decay = real_of(metadata, "decay")};
+  // Files of before there was a choice have no word of it.
+  if (const auto norms = metadata.find(batch_norm_key))
+    checkpoint.recipe.synchronised_batch_norm = norms->text() == synchronised;
   for (const auto& [tensor, entry] : table.fields())
     if (tensor != metadata_key)
       checkpoint.tensors.push_back(
@@ -264,8 +302,12 @@ void save_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
     const std::string link = previous + ".new";
     fs::remove(link, failed);
     fs::create_hard_link(resolve_links(path), link, failed);
-    if (failed) fs::copy_file(path, link, fs::copy_options::overwrite_existing, failed);
-    if (!failed) fs::rename(link, previous, failed);
+    if (failed) {  // a file system without them, or somebody's file of that name
+      write_file(previous, read_file(path, largest_file));
+      failed.clear();
+    } else {
+      fs::rename(link, previous, failed);
+    }
     if (failed)
       throw Error(ErrorCode::io, fmt::format("cannot keep the previous checkpoint as {}: {}",
                                              quote(previous, 200), failed.message()));

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,7 @@ struct Recipe {
   double warmup_from = 0;    ///< rate that the warm-up begins at
   double warmup_epochs = 0;  ///< how long it lasts
   double momentum = 0, decay = 0;
+  bool synchronised_batch_norm = false;
   bool operator==(const Recipe&) const = default;
 };
 
@@ -53,6 +55,13 @@ struct Checkpoint {
 [[nodiscard]] Checkpoint take_checkpoint(Replica& replica, const ModelSettings& model,
                                          std::uint64_t batch, const Position& position);
 void restore(const Checkpoint& checkpoint, Replica& replica);
+
+/// The momentum of all parameters, as it lies in memory (`layout`), for who keeps it elsewhere than
+/// in a replica: adds it to the checkpoint, and gets it back, zero where there is none.
+void add_velocity(Checkpoint& checkpoint, const TensorLayout& layout,
+                  std::span<const std::byte> velocity);
+[[nodiscard]] std::vector<std::byte> velocity_of(const Checkpoint& checkpoint,
+                                                 const TensorLayout& layout);
 
 /// The file's contents, and back. `name` is for messages. Throws Error(bad_input) for what is no
 /// checkpoint, or a damaged one.

@@ -70,11 +70,28 @@ void narrow_of(const Memory& from, const Memory& to) {
 }
 
 template <class T>
+void add_of(const Memory& from, const Memory& to) {
+  const std::span<const T> numbers = from.as<T>();
+  const std::span<T> sum = to.as<T>();
+  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += numbers[i];
+}
+
+template <class T>
 void widen_of(const Memory& from, const Memory& to) {
   const std::span<const bfloat16> narrow = from.as<bfloat16>();
   const std::span<T> wide = to.as<T>();
   for (std::size_t i = 0; i < wide.size(); ++i)
     wide[i] = static_cast<T>(isa_default::to_float32(narrow[i]));
+}
+
+template <class T>
+void transpose_of(const Memory& from, std::size_t rows, const Memory& to) {
+  const std::span<const T> matrix = from.as<T>();
+  const std::span<T> transposed = to.as<T>();
+  const std::size_t columns = matrix.size() / std::max<std::size_t>(rows, 1);
+  for (std::size_t row = 0; row < rows; ++row)
+    for (std::size_t column = 0; column < columns; ++column)
+      transposed[column * rows + row] = matrix[row * columns + column];
 }
 
 }  // namespace
@@ -85,7 +102,6 @@ void HostReplica::Free::operator()(void* memory) const {
 
 HostReplica::HostReplica(const ModelSettings& settings) : tensors_(tensors_of(settings)) {
   parameters_ = allocate(tensors_.parameters.elements(), settings.precision);
-  gradients_ = allocate(tensors_.parameters.elements(), settings.precision);
   statistics_ = allocate(tensors_.statistics.elements(), settings.precision);
   if (settings.precision == ElementType::float64) {
     begin<double>(tensors_.parameters, parameters_, settings.seed);
@@ -96,8 +112,34 @@ HostReplica::HostReplica(const ModelSettings& settings) : tensors_(tensors_of(se
   }
 }
 
+Memory HostReplica::gradients() {
+  if (handing_over_) return {nullptr, 0, parameters_.type};
+  if (gradients_.elements == 0) gradients_ = allocate(parameters_.elements, parameters_.type);
+  return gradients_;
+}
+
+Memory HostReplica::gradient(std::size_t tensor) {
+  const Extent extent = tensors_.parameters.extent(tensor);
+  if (!handing_over_) return gradients().part(extent);
+  handed_over_.resize(tensors_.parameters.size());
+  Memory& own = handed_over_[tensor];
+  if (own.elements == 0) own = allocate(extent.length, parameters_.type);
+  return own;
+}
+
+void HostReplica::tell(const GradientReady& ready, std::size_t tensor) {
+  if (ready) ready(tensor);
+  if (!handing_over_) return;
+  release(handed_over_[tensor]);
+  handed_over_[tensor] = {};
+}
+
 void HostReplica::keep_velocity() {
   if (velocity_.elements == 0) velocity_ = allocate(parameters_.elements, parameters_.type);
+}
+
+std::unique_ptr<Section> HostReplica::section(const SectionSettings& /*settings*/) {
+  throw Error(ErrorCode::unsupported, "this engine computes whole models only");
 }
 
 Loss HostReplica::loss(Memory outputs, std::span<const std::uint8_t> labels, Memory gradient) {
@@ -105,12 +147,11 @@ Loss HostReplica::loss(Memory outputs, std::span<const std::uint8_t> labels, Mem
                                               : loss_of<float>(outputs, labels, gradient);
 }
 
-void HostReplica::clear_gradients() {
-  if (gradients_.elements != 0) std::memset(gradients_.data, 0, gradients_.bytes());
-}
+void HostReplica::clear_gradients() { clear(gradients_); }
 
-void HostReplica::update(const SgdStep& step) {
-  trainer::update(parameters_, gradients_, velocity_, step);
+void HostReplica::update(Memory parameters, Memory gradients, Memory velocity,
+                         const SgdStep& step) {
+  trainer::update(parameters, gradients, velocity, step);
 }
 
 void HostReplica::narrow(Memory from, Memory to) {
@@ -127,6 +168,21 @@ void HostReplica::widen(Memory from, Memory to) {
     widen_of<float>(from, to);
 }
 
+void HostReplica::copy(Memory from, Memory to) {
+  if (from.elements != 0) std::memcpy(to.data, from.data, from.bytes());
+}
+
+void HostReplica::add(Memory from, Memory to) {
+  if (to.type == ElementType::float64)
+    add_of<double>(from, to);
+  else
+    add_of<float>(from, to);
+}
+
+void HostReplica::clear(Memory memory) {
+  if (memory.elements != 0) std::memset(memory.data, 0, memory.bytes());
+}
+
 Memory HostReplica::allocate(std::size_t elements, ElementType type) {
   constexpr std::size_t alignment = 64;
   const std::size_t bytes = (elements * size_of(type) + alignment - 1) / alignment * alignment;
@@ -135,8 +191,24 @@ Memory HostReplica::allocate(std::size_t elements, ElementType type) {
   if (memory == nullptr) throw std::bad_alloc();
   std::memset(memory.get(), 0, bytes);
   allocated_ += bytes;
-  owned_.push_back(std::move(memory));
-  return {owned_.back().get(), elements, type};
+  most_allocated_ = std::max(most_allocated_, allocated_);
+  owned_.push_back({std::move(memory), bytes});
+  return {owned_.back().memory.get(), elements, type};
+}
+
+void HostReplica::release(Memory memory) {
+  const auto own = std::find_if(owned_.begin(), owned_.end(),
+                                [&](const Owned& it) { return it.memory.get() == memory.data; });
+  if (own == owned_.end()) return;
+  allocated_ -= own->bytes;
+  owned_.erase(own);
+}
+
+void HostReplica::transpose(Memory from, std::size_t rows, Memory to) {
+  if (from.type == ElementType::float64)
+    transpose_of<double>(from, rows, to);
+  else
+    transpose_of<float>(from, rows, to);
 }
 
 void HostReplica::copy_to_host(Memory from, std::span<std::byte> to) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "ringside/trainer/memory.hpp"
 
+#include <cmath>
+#include <cstring>
 #include <utility>
 
 namespace ringside::trainer {
@@ -8,6 +10,16 @@ namespace {
 
 /// 64 bytes of float32; more of float64.
 constexpr std::size_t alignment = 16;
+
+template <class T>
+bool all_finite_as(std::span<const std::byte> bytes) {
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(T)) {
+    T number;
+    std::memcpy(&number, &bytes[at], sizeof(T));
+    if (!std::isfinite(number)) return false;
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -18,6 +30,10 @@ TensorLayout::TensorLayout(std::vector<TensorShape> tensors) : tensors_(std::mov
     numbers_ += length;
     elements_ += (length + alignment - 1) / alignment * alignment;
   }
+}
+
+bool all_finite(std::span<const std::byte> bytes, ElementType type) {
+  return type == ElementType::float64 ? all_finite_as<double>(bytes) : all_finite_as<float>(bytes);
 }
 
 }  // namespace ringside::trainer

@@ -73,4 +73,7 @@ class TensorLayout {
   std::size_t elements_ = 0, numbers_ = 0;
 };
 
+/// Whether all numbers of float32 or float64 are finite; they may lie anywhere.
+[[nodiscard]] bool all_finite(std::span<const std::byte> bytes, ElementType type);
+
 }  // namespace ringside::trainer

@@ -11,6 +11,7 @@
 
 #include "ringside/base/json_write.hpp"
 #include "ringside/base/text.hpp"
+#include "ringside/trainer/shares.hpp"
 
 namespace ringside::trainer {
 namespace {
@@ -28,10 +29,99 @@ double mean(const EpochReport& report, Part part) {
 }
 
 std::string how_it_travels(const StrategySettings& strategy) {
-  std::string words = strategy.algorithm.empty() ? "auto" : strategy.algorithm;
+  if (strategy.kind == StrategyKind::pipeline)
+    return fmt::format("activations by messages, in {} micro-batches", strategy.micro_batches);
+  if (strategy.kind == StrategyKind::tensor)
+    return "activations by all_gather, their gradients by reduce_scatter";
+  std::string words = fmt::format("{} by {}", to_string(what_sums(strategy.kind)),
+                                  strategy.algorithm.empty() ? "auto" : strategy.algorithm);
   if (strategy.narrow_wire) words += ", as bfloat16";
-  if (strategy.kind == StrategyKind::distributed && !strategy.overlap) words += ", not overlapped";
+  const bool could_overlap =
+      strategy.kind == StrategyKind::distributed || strategy.kind == StrategyKind::sharded;
+  if (could_overlap && !strategy.overlap) words += ", not overlapped";
   return words;
+}
+
+/// "; rank 1 computes 3 x as long", for every such rank.
+std::string slowness(const StrategySettings& strategy) {
+  std::string words;
+  for (std::size_t rank = 0; rank < strategy.slow_ranks.size(); ++rank)
+    if (strategy.slow_ranks[rank] > 1)
+      words +=
+          fmt::format("; rank {} slowed: computes {} x as long", rank, strategy.slow_ranks[rank]);
+  return words;
+}
+
+/// What of ranks' speeds and samples is not the usual.
+std::string how_it_is_shared(const TrainingSettings& settings) {
+  std::string words;
+  if (settings.synchronised_batch_norm) words += "; batch norms synchronised";
+  if (settings.measured_shares)
+    words += fmt::format("; shares by what {} steps measure", steps_to_measure_shares);
+  if (!settings.strategy.shares.empty())
+    words += fmt::format("; shares {}", to_words(settings.strategy.shares));
+  return words + slowness(settings.strategy);
+}
+
+Json json_of(const MemoryUse& memory) {
+  return {{"parameters", memory.parameters},
+          {"gradients", memory.gradients},
+          {"optimizer", memory.optimizer},
+          {"staging", memory.staging}};
+}
+
+Json json_of(const Balance& balance) {
+  Json ranks = Json::array();
+  for (const RankBalance& rank : balance.ranks)
+    ranks.push_back({{"samples", rank.samples},
+                     {"computing_seconds", rank.computing},
+                     {"waiting_seconds", rank.waiting}});
+  return {{"shares", balance.shares},
+          {"steps", balance.steps},
+          {"samples_per_second", balance.samples_per_second()},
+          {"ranks", ranks}};
+}
+
+std::string words_of_shares(const Balance& balance) {
+  return balance.shares.empty() ? "equal" : to_words(balance.shares);
+}
+
+/// The part of the time that the least busy rank computes.
+double least_busy(const Balance& balance) {
+  const auto least = std::min_element(
+      balance.ranks.begin(), balance.ranks.end(),
+      [](const RankBalance& a, const RankBalance& b) { return a.computing < b.computing; });
+  return balance.seconds > 0 ? least->computing / balance.seconds : 0;
+}
+
+std::string rows_of(const Balance& balance) {
+  std::string text;
+  for (std::size_t rank = 0; rank < balance.ranks.size(); ++rank) {
+    const auto& its = balance.ranks[rank];
+    text += fmt::format("  {:<16} {:>4} {:>9} {:>12.2f} {:>10.2f} {:>12.1f}\n",
+                        words_of_shares(balance), rank, its.samples, its.computing, its.waiting,
+                        1e6 * its.seconds_of_a_sample());
+  }
+  return text;
+}
+
+std::string summary_of(const Balance& balance) {
+  return fmt::format(
+      "# shares {}: {} steps at {:.0f} samples/s; the least busy rank computes {:.0f} % of the "
+      "time\n",
+      words_of_shares(balance), balance.steps, balance.samples_per_second(),
+      100 * least_busy(balance));
+}
+
+/// How long ranks would compute the same samples in equal shares, by what each took for a sample.
+std::string with_equal_shares(const Balance& balance) {
+  std::vector<double> seconds;
+  const auto equal =
+      static_cast<double>(balance.samples) / static_cast<double>(balance.ranks.size());
+  for (const RankBalance& rank : balance.ranks)
+    seconds.push_back(rank.seconds_of_a_sample() * equal);
+  return fmt::format("# worked out: with equal shares they would compute {:.2f} s\n",
+                     fmt::join(seconds, ", "));
 }
 
 /// With "123,456".
@@ -54,7 +144,10 @@ Json json_of(const EpochReport& report) {
   for (const auto& rank : report.ranks)
     ranks.push_back({{"seconds", json_of(rank.times)},
                      {"processor_seconds", rank.processor_seconds},
-                     {"peak_bytes", rank.peak_bytes}});
+                     {"peak_bytes", rank.peak_bytes},
+                     {"memory", json_of(rank.memory)}});
+  Json balances = Json::array();
+  for (const Balance& balance : report.balance) balances.push_back(json_of(balance));
   Json epoch{{"epoch", report.epoch},
              {"steps", report.steps},
              {"samples", report.samples},
@@ -70,6 +163,7 @@ Json json_of(const EpochReport& report) {
   }
   epoch["parameters_sha256"] = to_hex(report.parameters);
   epoch["ranks"] = std::move(ranks);
+  epoch["balance"] = std::move(balances);
   return epoch;
 }
 
@@ -84,13 +178,13 @@ std::string title(const TrainingSettings& settings, const Dataset& data, int ran
       model.width == 0 ? "" : fmt::format(" of width {}", width),
       grouped(tensors_of(model).parameters.numbers()), to_string(model.precision), data.name,
       grouped(data.training.count()), grouped(data.test.count()));
-  text += fmt::format("# {} on {} rank{}", to_string(settings.strategy.kind), ranks,
-                      ranks == 1 ? "" : "s");
-  if (ranks > 1)
-    text +=
-        fmt::format("; {} by {}",
-                    settings.strategy.kind == StrategyKind::data_parallel ? "reduce" : "all_reduce",
-                    how_it_travels(settings.strategy));
+  const auto& strategy = settings.strategy;
+  text += fmt::format("# {}{} on {} rank{}", to_string(strategy.kind),
+                      strategy.kind == StrategyKind::sharded
+                          ? fmt::format(" (ZeRO stage {})", strategy.zero_stage)
+                          : "",
+                      ranks, ranks == 1 ? "" : "s");
+  if (ranks > 1) text += fmt::format("; {}", how_it_travels(strategy));
   if (settings.backend.kind == BackendKind::mpi) text += "; ranks are MPI processes";
   if (runs_on_gpus(settings.backend.kind))
     text += fmt::format("; computed at the host, travelling by {} on GPUs {}",
@@ -99,6 +193,7 @@ std::string title(const TrainingSettings& settings, const Dataset& data, int ran
   if (settings.wire > 0)
     text += fmt::format("; collectives slowed by {}/s",
                         format_bytes(static_cast<std::uint64_t>(settings.wire)));
+  text += how_it_is_shared(settings);
   text += fmt::format(
       "\n# batch {}{}, learning rate {:.4g}{}{}{}, seed {}\n", settings.batch,
       settings.pieces > 1 ? fmt::format(" in {} pieces", settings.pieces) : "", settings.rate,
@@ -169,15 +264,20 @@ FirstRankLoad first_rank_load(const EpochReport& report) {
 std::string rank_table(const EpochReport& report) {
   if (report.ranks.size() < 2) return "";
   std::string text = fmt::format(
-      "# the ranks in epoch {} (measured): working, in a collective or waiting for one, "
-      "and the processor time of both\n"
-      "  rank  work s  wait s  processor s  peak memory\n",
+      "# the ranks in epoch {} (measured): working, in a collective or waiting for one, the "
+      "processor time of both;\n"
+      "# memory at the most, of which parameters, gradients, optimizer, gradients on their way\n"
+      "  rank  work s  wait s  processor s  peak memory  parameters  gradients  optimizer    "
+      "staging\n",
       report.epoch);
   for (std::size_t rank = 0; rank < report.ranks.size(); ++rank) {
     const auto& its = report.ranks[rank];
-    text +=
-        fmt::format("{:6d} {:7.2f} {:7.2f} {:12.2f}  {:>11}\n", rank, worked(its.times),
-                    its.times[Part::exposed], its.processor_seconds, format_bytes(its.peak_bytes));
+    const auto& memory = its.memory;
+    text += fmt::format("{:6d} {:7.2f} {:7.2f} {:12.2f}  {:>11} {:>11} {:>10} {:>10} {:>10}\n",
+                        rank, worked(its.times), its.times[Part::exposed], its.processor_seconds,
+                        format_bytes(its.peak_bytes), format_bytes(memory.parameters),
+                        format_bytes(memory.gradients), format_bytes(memory.optimizer),
+                        format_bytes(memory.staging));
   }
   const auto load = first_rank_load(report);
   return text + fmt::format(
@@ -185,6 +285,25 @@ std::string rank_table(const EpochReport& report) {
                     "{:.2f} x the "
                     "memory\n",
                     load.work, load.memory);
+}
+
+std::string balance_table(const TrainingSettings& settings,
+                          const std::vector<EpochReport>& reports) {
+  const auto& strategy = settings.strategy;
+  if (reports.empty() || reports.back().balance.empty() ||
+      (strategy.shares.empty() && strategy.slow_ranks.empty() && !settings.measured_shares))
+    return "";
+  std::vector<Balance> shown;
+  if (settings.measured_shares) shown.push_back(reports.front().balance.front());
+  shown.push_back(reports.back().balance.back());
+  std::string text = fmt::format(
+      "# who waits for whom (measured{})\n"
+      "  shares           rank   samples  computing s  waiting s  us a sample\n",
+      slowness(strategy));
+  for (const Balance& balance : shown) text += rows_of(balance);
+  for (const Balance& balance : shown) text += summary_of(balance);
+  if (!strategy.shares.empty()) text += with_equal_shares(shown.back());
+  return text;
 }
 
 std::string json_report(const TrainingSettings& settings, const Dataset& data, int ranks,
@@ -209,7 +328,14 @@ std::string json_report(const TrainingSettings& settings, const Dataset& data, i
                  {"algorithm", strategy.algorithm.empty() ? "auto" : strategy.algorithm},
                  {"bfloat16_wire", strategy.narrow_wire},
                  {"overlap", strategy.overlap},
+                 {"micro_batches", strategy.micro_batches},
                  {"slowed_to_bytes_per_second", settings.wire},
+                 {"zero_stage", strategy.kind == StrategyKind::sharded ? Json(strategy.zero_stage)
+                                                                       : Json(nullptr)},
+                 {"synchronised_batch_norm", settings.synchronised_batch_norm},
+                 {"shares", strategy.shares},
+                 {"measured_shares", settings.measured_shares},
+                 {"slowed_ranks", strategy.slow_ranks},
                  {"batch", settings.batch},
                  {"pieces", settings.pieces},
                  {"learning_rate", settings.rate},

@@ -32,6 +32,12 @@ struct FirstRankLoad {
 /// what rank 0 has more than the others. Empty for one rank.
 [[nodiscard]] std::string rank_table(const EpochReport& report);
 
+/// Which rank waits for which, where they are not equally fast or have not equal shares: by the
+/// last shares, and before by equal ones, measured or worked out. Empty where there is nothing to
+/// tell.
+[[nodiscard]] std::string balance_table(const TrainingSettings& settings,
+                                        const std::vector<EpochReport>& reports);
+
 /// All of it as JSON.
 [[nodiscard]] std::string json_report(const TrainingSettings& settings, const Dataset& data,
                                       int ranks, const EngineFacts& engine,

@@ -2,12 +2,11 @@
 #include "ringside/trainer/training.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
-#include <ctime>
 #include <span>
 #include <utility>
 
@@ -16,19 +15,15 @@
 #include "ringside/trainer/agreement.hpp"
 #include "ringside/trainer/data/prefetch.hpp"
 #include "ringside/trainer/data/sampler.hpp"
-#include "ringside/trainer/throttled.hpp"
+#include "ringside/trainer/processor_time.hpp"
+#include "ringside/trainer/route.hpp"
+#include "ringside/trainer/shares.hpp"
+#include "ringside/trainer/strategies/split.hpp"
 
 namespace ringside::trainer {
 namespace {
 
 constexpr std::size_t evaluation_batch = 256;
-
-/// CLOCK_PROCESS_CPUTIME_ID: of all threads; CLOCK_THREAD_CPUTIME_ID: of this one.
-double processor_seconds(clockid_t clock) {
-  timespec time{};
-  ::clock_gettime(clock, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
 
 constexpr double most_warmup_epochs = 1e6;
 
@@ -37,7 +32,8 @@ Recipe recipe_of(const TrainingSettings& settings) {
           .warmup_from = settings.warmup_from,
           .warmup_epochs = settings.warmup_epochs,
           .momentum = settings.momentum,
-          .decay = settings.decay};
+          .decay = settings.decay,
+          .synchronised_batch_norm = settings.synchronised_batch_norm};
 }
 
 /// The same samples, in the same order.
@@ -46,10 +42,23 @@ bool same_data(const Checkpoint& checkpoint, const Dataset& data) {
          checkpoint.data_digest == to_hex(digest_of(data.training));
 }
 
+/// Of this call.
+std::int64_t steps_to_make(const TrainingSettings& settings, const Dataset& data) {
+  const auto per_epoch =
+      static_cast<std::int64_t>(steps_of_epoch(data.training.count(), settings.batch));
+  const Position begun = settings.resume ? settings.resume->position : Position{};
+  const std::int64_t left = settings.epochs * per_epoch -
+                            static_cast<std::int64_t>(begun.epoch) * per_epoch -
+                            static_cast<std::int64_t>(begun.step);
+  return std::clamp<std::int64_t>(left, 0,
+                                  settings.steps.value_or(std::max<std::int64_t>(left, 0)));
+}
+
+void demand(bool holds, std::string_view otherwise) {
+  if (!holds) throw Error(ErrorCode::invalid_argument, std::string(otherwise));
+}
+
 void check_sense(const TrainingSettings& settings, const Dataset& data, int ranks) {
-  const auto demand = [](bool holds, std::string_view otherwise) {
-    if (!holds) throw Error(ErrorCode::invalid_argument, std::string(otherwise));
-  };
   demand(settings.batch >= 1, "a batch has at least one sample");
   demand(settings.pieces >= 1 && settings.pieces <= settings.batch,
          "a batch is accumulated in 1 to as many pieces as it has samples");
@@ -63,6 +72,23 @@ void check_sense(const TrainingSettings& settings, const Dataset& data, int rank
   demand(data.training.count() > 0, "there is nothing to learn from");
   if (settings.strategy.kind == StrategyKind::single && ranks != 1)
     demand(false, fmt::format("the strategy single is for one rank, not {}", ranks));
+  demand(settings.strategy.micro_batches >= 1, "a pipeline has at least one micro-batch");
+  check_split(settings.strategy.kind, settings.model, ranks);
+  demand(settings.strategy.zero_stage == 1 || settings.strategy.zero_stage == 2,
+         "sharded has the stages 1 and 2");
+  demand(!settings.synchronised_batch_norm || has_batch_norm(settings.model.model),
+         "batch norms are synchronised of a model that has some");
+  check_speeds(settings.strategy.shares, settings.strategy.slow_ranks, ranks);
+  demand(settings.strategy.slow_ranks.empty() || settings.threads == 1,
+         "a rank is slowed by its thread's time: it has one");
+  if (!settings.measured_shares) return;
+  demand(settings.strategy.shares.empty(), "shares are given or measured");
+  const std::int64_t steps = steps_to_make(settings, data);
+  demand(steps == 0 || steps > steps_to_measure_shares,
+         fmt::format("shares are measured over {} steps, and there are {} in all",
+                     steps_to_measure_shares, steps));
+  demand(settings.batch / settings.pieces >= static_cast<std::size_t>(ranks),
+         "shares are measured where every rank has samples of every piece of a batch");
 }
 
 /// That training can go on from the checkpoint.
@@ -97,20 +123,6 @@ void check_resumed(const Checkpoint& from, const TrainingSettings& settings, con
                             from.position.step, from.samples, from.batch));
 }
 
-template <class T>
-bool all_finite_as(std::span<const std::byte> bytes) {
-  for (std::size_t at = 0; at < bytes.size(); at += sizeof(T)) {
-    T number;
-    std::memcpy(&number, &bytes[at], sizeof(T));
-    if (!std::isfinite(number)) return false;
-  }
-  return true;
-}
-
-bool all_finite(std::span<const std::byte> bytes, ElementType type) {
-  return type == ElementType::float64 ? all_finite_as<double>(bytes) : all_finite_as<float>(bytes);
-}
-
 /// What the ranks share; only rank 0 writes.
 struct Shared {
   Engine& engine;
@@ -133,8 +145,14 @@ std::vector<Told> told(const TrainingSettings& s, const Dataset& data) {
       {"strategy", std::string(to_string(strategy.kind))},
       {"algorithm", strategy.algorithm},
       {"wire type", fmt::to_string(strategy.narrow_wire)},
+      {"stage of sharding", fmt::to_string(strategy.zero_stage)},
+      {"overlap", fmt::to_string(strategy.overlap)},
+      {"kind of batch norm", fmt::to_string(s.synchronised_batch_norm)},
+      {"list of shares", s.measured_shares ? "measured" : to_words(strategy.shares)},
+      {"list of slow ranks", fmt::format("{}", fmt::join(strategy.slow_ranks, ","))},
       {"bucket sizes", fmt::format("{} {}", strategy.buckets.bytes, strategy.buckets.first_bytes)},
       {"batch", fmt::format("{} in {}", s.batch, s.pieces)},
+      {"number of micro-batches", fmt::to_string(strategy.micro_batches)},
       {"number of epochs", fmt::to_string(s.epochs)},
       {"number of steps", fmt::format("{} {}", s.steps.value_or(-1), s.untimed_steps)},
       {"learning rate", fmt::format("{} {} {}", s.rate, s.warmup_from, s.warmup_epochs)},
@@ -149,15 +167,21 @@ std::vector<Told> told(const TrainingSettings& s, const Dataset& data) {
 /// One rank.
 class Trainee {
  public:
-  Trainee(Shared& shared, Communicator& comm)
+  /// `norms`: what synchronised batch norms travel by, if there are any.
+  Trainee(Shared& shared, Communicator& comm, Communicator* norms)
       : shared_(shared),
         settings_(shared.settings),
         comm_(comm),
         replica_(shared.engine.make_replica(settings_.model, settings_.threads)),
-        strategy_(make_strategy(settings_.strategy, *replica_, comm_, times_)) {
-    if (settings_.momentum != 0) replica_->keep_velocity();
+        shares_(settings_.strategy.shares) {
+    if (settings_.count_traffic) counted_.emplace(counted(comm_, traffic_));
+    strategy_ = make_strategy(settings_.strategy, settings_.model, *replica_,
+                              counted_ ? *counted_ : comm_, times_);
+    if (norms != nullptr) strategy_->synchronise_batch_norms(*norms);
+    if (settings_.momentum != 0) strategy_->keep_velocity();
     if (settings_.resume) {
       restore(*settings_.resume, *replica_);
+      strategy_->restore_velocity(*settings_.resume);
       position_ = settings_.resume->position;
     }
     steps_per_epoch_ =
@@ -165,8 +189,7 @@ class Trainee {
     schedule_ = {settings_.warmup_from, settings_.rate,
                  static_cast<std::int64_t>(std::llround(settings_.warmup_epochs *
                                                         static_cast<double>(steps_per_epoch_)))};
-    steps_in_all_ = std::max<std::int64_t>(settings_.epochs * steps_per_epoch_ - steps_so_far(), 0);
-    if (settings_.steps) steps_in_all_ = std::min(steps_in_all_, *settings_.steps);
+    steps_in_all_ = steps_to_make(settings_, shared.data);
     (void)agreed_parameters();
   }
 
@@ -189,10 +212,11 @@ class Trainee {
     {
       const EpochOrder order(shared_.data.training.count(), settings_.batch, settings_.model.seed,
                              position_.epoch);
-      Prefetcher batches(batch_maker(order), settings_.prefetch);
+      std::optional<Prefetcher> batches;
+      batches.emplace(batch_maker(order), settings_.prefetch);
       const std::size_t first = position_.step;
       for (std::size_t step = first; step < order.steps() && done_ < steps_in_all_; ++step) {
-        const Loss loss = run_step(order.step(step), batches, report);
+        const Loss loss = run_step(order.step(step), *batches, report);
         sum.sum += loss.sum;
         sum.correct += loss.correct;
         if (is_first()) shared_.observer.after_step(done_, steps_in_all_, order.step(step).size());
@@ -205,9 +229,15 @@ class Trainee {
           sum = {};
           begin_timing();
         }
+        if (settings_.measured_shares && done_ == steps_to_measure_shares) {
+          batches.reset();  // those that it has made ahead are cut by the old shares
+          share_by_speed();
+          batches.emplace(batch_maker(order), settings_.prefetch);
+        }
       }
       if (position_.step >= order.steps()) position_ = {position_.epoch + 1, 0};
     }
+    balance_.end(times_);
     report.seconds = watch_.elapsed().count();
     report.processor_seconds = processor_seconds(CLOCK_PROCESS_CPUTIME_ID) - processor_;
     own_processor_ = processor_seconds(CLOCK_THREAD_CPUTIME_ID) - own_processor_;
@@ -216,23 +246,39 @@ class Trainee {
 
   void begin_timing() {
     times_ = {};
+    traffic_ = {};
+    balance_.clear();
+    balance_.begin(shares_, times_);
     (void)watch_.restart();
     processor_ = processor_seconds(CLOCK_PROCESS_CPUTIME_ID);
     own_processor_ = processor_seconds(CLOCK_THREAD_CPUTIME_ID);
+  }
+
+  /// From now on by how fast each rank was so far.
+  void share_by_speed() {
+    balance_.end(times_);
+    const std::array<std::int64_t, 1> own{speed_.nanoseconds()};
+    std::vector<std::int64_t> all(static_cast<std::size_t>(comm_.size()));
+    comm_.all_gather(own, all);
+    shares_ = shares_by_speed(all);
+    strategy_->set_shares(shares_);
+    balance_.begin(shares_, times_);
   }
 
   Loss run_step(std::span<const std::uint32_t> samples, Prefetcher& batches, EpochReport& report) {
     shared_.observer.before_step(comm_.rank(), position_);
     const double rate = schedule_.at(steps_so_far());
     replica_->clear_gradients();
+    const double computed_before = times_[Part::forward] + times_[Part::backward];
     Loss loss;
+    std::size_t own_samples = 0;
     for (std::size_t piece = 0; piece < settings_.pieces; ++piece) {
       const Batch batch = timed(times_, Part::data, [&] { return batches.next(); });
       batch_bytes_ =
           std::max<std::uint64_t>(batch_bytes_, batch.pixels.capacity() + batch.labels.capacity());
-      const Loss own =
-          strategy_->accumulate(batch, part_of(samples.size(), settings_.pieces, piece).length,
-                                piece + 1 == settings_.pieces);
+      const std::size_t in_piece = part_of(samples.size(), settings_.pieces, piece).length;
+      const Loss own = strategy_->accumulate(batch, in_piece, piece + 1 == settings_.pieces);
+      own_samples += strategy_->computed_of(in_piece).length;
       loss.sum += own.sum;
       loss.correct += own.correct;
     }
@@ -247,6 +293,10 @@ class Trainee {
                        .samples = static_cast<double>(samples.size()),
                        .momentum = settings_.momentum,
                        .decay = settings_.decay});
+    if (done_ >= cold_steps)
+      speed_.add_step(times_[Part::forward] + times_[Part::backward] - computed_before,
+                      own_samples);
+    balance_.add_step(samples.size(), own_samples);
     ++position_.step;
     ++done_;
     ++report.steps;
@@ -263,12 +313,13 @@ class Trainee {
       const auto samples = order.step(step);
       const auto own = piece_of(samples, part_of(samples.size(), settings_.pieces, piece));
       if (++piece == settings_.pieces) ++step, piece = 0;
-      return shared_.data.training.batch(piece_of(own, strategy_->share_of(own.size())));
+      return shared_.data.training.batch(piece_of(own, strategy_->loaded_of(own.size())));
     };
   }
 
   void finish_epoch(EpochReport& report, const Loss& sum) {
     report.ranks = gather_reports(report, sum);
+    report.balance = balance_.gather(comm_);
     synchronise();
     report.parameters = agreed_parameters();
     if (settings_.evaluate)
@@ -281,13 +332,20 @@ class Trainee {
   /// Every rank's times; and in `report` the loss of all and the time of the slowest.
   std::vector<RankReport> gather_reports(EpochReport& report, const Loss& sum) {
     constexpr std::size_t parts = part_names.size();
-    std::array<double, parts + 5> own{};
+    std::array<double, parts + 11> own{};
     std::copy_n(times_.seconds().begin(), parts, own.begin());
     own[parts] = static_cast<double>(replica_->peak_bytes() + batch_bytes_);
     own[parts + 1] = sum.sum;
     own[parts + 2] = static_cast<double>(sum.correct);
     own[parts + 3] = report.seconds;
     own[parts + 4] = own_processor_;
+    const MemoryUse memory = strategy_->memory();
+    own[parts + 5] = static_cast<double>(memory.parameters);
+    own[parts + 6] = static_cast<double>(memory.gradients);
+    own[parts + 7] = static_cast<double>(memory.optimizer);
+    own[parts + 8] = static_cast<double>(memory.staging);
+    own[parts + 9] = static_cast<double>(traffic_.sent);
+    own[parts + 10] = static_cast<double>(traffic_.received);
     std::vector<double> all(own.size() * static_cast<std::size_t>(comm_.size()));
     comm_.all_gather(own, all);
     std::vector<RankReport> ranks(static_cast<std::size_t>(comm_.size()));
@@ -300,6 +358,9 @@ class Trainee {
       correct += its[parts + 2];
       report.seconds = std::max(report.seconds, its[parts + 3]);
       ranks[rank].processor_seconds = its[parts + 4];
+      const auto bytes = [&](std::size_t i) { return static_cast<std::uint64_t>(its[parts + i]); };
+      ranks[rank].memory = {bytes(5), bytes(6), bytes(7), bytes(8)};
+      ranks[rank].traffic = {bytes(9), bytes(10)};
     }
     report.training = {loss / static_cast<double>(report.samples),
                        static_cast<std::int64_t>(correct), report.samples};
@@ -347,9 +408,11 @@ class Trainee {
 
   void save() {
     synchronise();
+    const auto velocity = strategy_->gather_velocity();
     if (!is_first()) return;
     (void)finite_parameters();
     Checkpoint checkpoint = take_checkpoint(*replica_, settings_.model, settings_.batch, position_);
+    if (!velocity.empty()) add_velocity(checkpoint, replica_->tensors().parameters, velocity);
     checkpoint.samples = shared_.data.training.count();
     checkpoint.data_digest = shared_.data_digest;
     checkpoint.recipe = recipe_of(settings_);
@@ -363,7 +426,9 @@ class Trainee {
   StepTimes times_;
   Stopwatch watch_;
   double processor_ = 0, own_processor_ = 0;  ///< since begin_timing
+  Traffic traffic_;                           ///< since begin_timing
   std::unique_ptr<Replica> replica_;
+  std::optional<Communicator> counted_;
   std::unique_ptr<Strategy> strategy_;
   Position position_;
   RateSchedule schedule_;
@@ -371,6 +436,9 @@ class Trainee {
   std::int64_t steps_in_all_ = 0;  ///< of this call
   std::int64_t done_ = 0;
   std::uint64_t batch_bytes_ = 0;
+  std::vector<std::int64_t> shares_;
+  BalanceCount balance_;
+  SpeedOfSamples speed_;
 };
 
 /// What this process finds wrong.
@@ -409,6 +477,10 @@ std::vector<std::string> changes_since_checkpoint(const TrainingSettings& settin
   compared("warm-up from", settings.warmup_from, from.recipe.warmup_from);
   compared("momentum", settings.momentum, from.recipe.momentum);
   compared("weight decay", settings.decay, from.recipe.decay);
+  const auto norms = [](bool synchronised) { return synchronised ? "synchronised" : "local"; };
+  if (has_batch_norm(settings.model.model))
+    compared("batch norms", std::string_view(norms(settings.synchronised_batch_norm)),
+             std::string_view(norms(from.recipe.synchronised_batch_norm)));
   if (!same_data(from, data)) changes.emplace_back("other data");
   return changes;
 }
@@ -421,13 +493,14 @@ std::vector<EpochReport> train(World& world, Engine& engine, const Dataset& data
   try {
     const auto devices = devices_of(settings.backend, world.size());
     world.run([&](Communicator& comm) {
-      // Each refers to the one before it.
-      std::optional<Communicator> at_host, slow;
-      if (!devices.empty())
-        at_host.emplace(staged(comm, devices[static_cast<std::size_t>(comm.rank())]));
-      Communicator& fast = at_host ? *at_host : comm;
-      if (settings.wire > 0) slow.emplace(throttled(fast, settings.wire));
-      Trainee(shared, slow ? *slow : fast).run();
+      std::optional<Communicator> for_norms;
+      std::optional<Route> norms;
+      if (settings.synchronised_batch_norm) {
+        for_norms = comm.split(0, comm.rank());
+        norms.emplace(*for_norms, devices, settings.wire);
+      }
+      const Route route(comm, devices, settings.wire);
+      Trainee(shared, route.end(), norms ? &norms->end() : nullptr).run();
     });
   } catch (const Error& error) {
     if (!shared.saved) throw;

@@ -11,7 +11,9 @@
 
 #include "ringside/collectives/world.hpp"
 #include "ringside/trainer/backend.hpp"
+#include "ringside/trainer/balance.hpp"
 #include "ringside/trainer/checkpoint.hpp"
+#include "ringside/trainer/counted.hpp"
 #include "ringside/trainer/data/dataset.hpp"
 #include "ringside/trainer/engine.hpp"
 #include "ringside/trainer/evaluation.hpp"
@@ -19,6 +21,11 @@
 #include "ringside/trainer/strategies/strategy.hpp"
 
 namespace ringside::trainer {
+
+/// Shares are measured in the first steps that a call makes, with equal ones; they are training
+/// like all others. The first two are not looked at: memory and caches are cold.
+inline constexpr std::int64_t steps_to_measure_shares = 10;
+inline constexpr std::int64_t cold_steps = 2;
 
 struct TrainingSettings {
   ModelSettings model;  ///< its seed is also that of the samples' order
@@ -33,6 +40,10 @@ struct TrainingSettings {
   double warmup_from = 0;    ///< rate that the warm-up begins at
   double warmup_epochs = 0;  ///< how long it lasts
   double momentum = 0, decay = 0;
+  /// Batch norms see all ranks' samples instead of a rank's own.
+  bool synchronised_batch_norm = false;
+  /// A batch is cut by how fast ranks turn out to be, instead of by strategy.shares.
+  bool measured_shares = false;
   int threads = 1;                    ///< that a rank computes with
   std::size_t prefetch = 2;           ///< batches made ahead; 0: no thread for that
   bool evaluate = true;               ///< on the test set, after every epoch
@@ -40,8 +51,9 @@ struct TrainingSettings {
   std::int64_t checkpoint_steps = 0;  ///< and after so many steps; 0: not
   std::shared_ptr<const Checkpoint> resume;
   std::int64_t untimed_steps =
-      0;            ///< of this call, the first: not in the report's times and counts
-  double wire = 0;  ///< bytes per second that collectives are slowed down to; 0: not
+      0;                       ///< of this call, the first: not in the report's times and counts
+  double wire = 0;             ///< bytes per second that collectives are slowed down to; 0: not
+  bool count_traffic = false;  ///< RankReport::traffic
 };
 
 /// One rank within an epoch.
@@ -50,6 +62,8 @@ struct RankReport {
   /// Of the rank's own thread, which computes and makes the calls that it waits for.
   double processor_seconds = 0;
   std::uint64_t peak_bytes = 0;  ///< of its replica and batches, since the beginning
+  MemoryUse memory = {};         ///< part of it
+  Traffic traffic = {};          ///< of the strategy's steps, if it was to be counted
 };
 
 struct EpochReport {
@@ -61,7 +75,8 @@ struct EpochReport {
   Score training;                ///< while learning: of parameters that changed meanwhile
   std::optional<Score> test;
   std::vector<RankReport> ranks;
-  Digest parameters{};  ///< SHA-256, the same on all ranks
+  std::vector<Balance> balance;  ///< for every set of shares that it had, one after another
+  Digest parameters{};           ///< SHA-256, the same on all ranks
 
   [[nodiscard]] double samples_per_second() const {
     return seconds > 0 ? static_cast<double>(samples) / seconds : 0;

@@ -23,15 +23,6 @@
 namespace ringside {
 namespace {
 
-/// On the logarithmic scale; 0 stays 0.
-std::uint64_t nearest_power_of_two(std::uint64_t bytes) {
-  if (bytes == 0) return 0;
-  const std::uint64_t below = std::bit_floor(bytes);
-  // bytes / below against the square root of 2, without overflow.
-  const double ratio = static_cast<double>(bytes) / static_cast<double>(below);
-  return ratio * ratio < 2 ? below : below * 2;
-}
-
 Machine machine_of(Topology topology) {
   const LinkModel model = *link_model_for(topology).model;
   return {std::move(topology), model};
@@ -50,6 +41,14 @@ std::shared_ptr<PlannedMachine> read_machine(const std::string& name) {
 }
 
 }  // namespace
+
+std::uint64_t nearest_power_of_two(std::uint64_t bytes) {
+  if (bytes == 0) return 0;
+  const std::uint64_t below = std::bit_floor(bytes);
+  // bytes / below against the square root of 2, without overflow.
+  const double ratio = static_cast<double>(bytes) / static_cast<double>(below);
+  return ratio * ratio < 2 ? below : below * 2;
+}
 
 struct PlannedMachine::State {
   using Gpus = std::vector<int>;

@@ -13,6 +13,9 @@
 
 namespace ringside {
 
+/// On the logarithmic scale; 0 stays 0.
+[[nodiscard]] std::uint64_t nearest_power_of_two(std::uint64_t bytes);
+
 /// A machine and what was chosen for it so far. Thread-safe.
 class PlannedMachine {
  public:

@@ -151,5 +151,33 @@ TEST_F(File, ADeviceIsWrittenToNotReplaced) {
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
 }
 
+TEST_F(File, AnotherUsersLinkInASharedFolderIsNotFollowed) {
+  if (::geteuid() != 0) GTEST_SKIP() << "a link of another user's takes root to make";
+  constexpr uid_t nobody = 65534;
+  write_file(path("target"), "old");
+  fs::create_directory(path("shared"));
+  ASSERT_EQ(::chmod(path("shared").c_str(), 01777), 0);
+  const std::string link = path("shared/link");
+  fs::create_symlink("../target", link);
+  write_file(link, "by our own link");
+  ASSERT_EQ(::lchown(link.c_str(), nobody, nobody), 0);
+  EXPECT_EQ(code_of([&] { write_file(link, "by another's"); }), ErrorCode::io);
+  EXPECT_EQ(code_of([&] { check_writable(link); }), ErrorCode::io);
+  EXPECT_EQ(read_file(path("target")), "by our own link");
+  EXPECT_TRUE(fs::is_symlink(link));
+}
+
+TEST_F(File, WhatAnotherUserMadeLendsItsModeToNoFileOfOurs) {
+  if (::geteuid() != 0) GTEST_SKIP() << "a file of another user's takes root to make";
+  constexpr uid_t nobody = 65534;
+  write_file(path("a"), "old");
+  ASSERT_EQ(::chown(path("a").c_str(), nobody, nobody), 0);
+  ASSERT_EQ(::chmod(path("a").c_str(), 06777), 0);
+  write_file(path("a"), "new");
+  struct stat now {};
+  ASSERT_EQ(::stat(path("a").c_str(), &now), 0);
+  EXPECT_EQ(now.st_mode & 07022U, 0u);
+}
+
 }  // namespace
 }  // namespace ringside

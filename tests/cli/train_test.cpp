@@ -80,6 +80,40 @@ TEST(Train, PrintsWhatItDoesEveryEpochAndWhatCameOut) {
             1);
 }
 
+TEST(Train, TellsWhatIsShardedAndWhoHasHowMuchOfIt) {
+  const auto text = train({"--strategy", "sharded", "--zero-stage", "1", "--momentum", "0.9",
+                           "--ranks", "2", "--algorithm", "ring"});
+  expect_part(text.output, "# sharded (ZeRO stage 1) on 2 ranks; reduce_scatter by ring");
+  expect_part(text.output, "parameters  gradients  optimizer    staging");
+  const auto memory_of = [](const std::string& strategy) {
+    const auto report = json::parse(
+        train({"--strategy", strategy, "--momentum", "0.9", "--ranks", "2", "--format", "json"})
+            .output);
+    return report["epochs"][1]["ranks"][1]["memory"];
+  };
+  const auto all = memory_of("distributed"), part = memory_of("sharded");
+  EXPECT_EQ(all["parameters"], part["parameters"]);
+  for (const char* kind : {"gradients", "optimizer"})
+    EXPECT_LT(part[kind].get<double>(), 0.6 * all[kind].get<double>()) << kind;
+}
+
+TEST(Train, TellsWhoWaitsForWhomWhereRanksAreNotEquallyFast) {
+  const auto result = train({"--ranks", "2", "--slow-ranks", "1,3", "--shares", "3,1"});
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  for (const std::string_view part :
+       {"; shares 3:1; rank 1 slowed: computes 3 x as long", "# who waits for whom (measured",
+        "# shares 3:1: 5 steps", "# worked out: with equal shares they would compute"})
+    expect_part(result.output, part);
+  const auto report = json::parse(
+      ringside_program({"train", "--model", "mlp", "--width", "8", "--synthetic", "300", "--batch",
+                        "64", "--epochs", "3", "--ranks", "2", "--slow-ranks", "1,20", "--shares",
+                        "measured", "--format", "json"})
+          .output);
+  EXPECT_EQ(report["slowed_ranks"], (json{1.0, 20.0}));
+  ASSERT_EQ(report["epochs"][2]["balance"].size(), 1U);
+  EXPECT_EQ(report["epochs"][2]["balance"][0]["shares"][0], 1000);
+}
+
 TEST(Train, PrintsJson) {
   const auto report =
       json::parse(train({"--format", "json", "--strategy", "data_parallel"}).output);
@@ -169,6 +203,29 @@ TEST(Train, ComparesStrategiesAndAlgorithms) {
   EXPECT_GT(rows[1]["first_rank_memory"], 1);
 }
 
+TEST(Train, SplitsTheNetwork) {
+  const auto result = train({"--strategy", "pipeline", "--ranks", "2", "--micro-batches", "3"});
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  expect_part(result.output, "pipeline on 2 ranks; activations by messages, in 3 micro-batches");
+  expect_part(refusal_of({"--strategy", "pipeline", "--ranks", "3"}), "mlp has 2 layers");
+  expect_part(refusal_of({"--strategy", "tensor", "--ranks", "2"}), "inputs first");
+  expect_part(refusal_of({"--strategy", "pipeline", "--micro-batches", "0"}), "--micro-batches");
+}
+
+TEST(Train, ComparesWhatMoves) {
+  const std::vector<std::string> words = {
+      "--rounds", "1", "--steps", "1", "--warmup-steps", "1", "--strategy", "distributed,pipeline"};
+  expect_part(compare(words).output, "pipeline       4 micro-batches");
+  auto as_json = words;
+  as_json.insert(as_json.end(), {"--format", "json"});
+  const auto rows = json::parse(compare(as_json).output)["rows"];
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0]["step_bytes_counted"]["sent"], json::array({0}));
+  EXPECT_GT(rows[1]["step_bytes_counted"]["received"][1], 0);
+  const int activations = 64 * 8 * 4;
+  EXPECT_EQ(rows[2]["step_bytes_counted"]["sent"], json::array({activations, activations}));
+}
+
 TEST(Train, RefusesOptionsThatItWouldNotLookAt) {
   const auto refused = [](const std::vector<std::string>& words, std::string_view why) {
     expect_part(refusal_of(words), why);
@@ -180,6 +237,14 @@ TEST(Train, RefusesOptionsThatItWouldNotLookAt) {
   refused({"--strategy", "from_scratch", "--first-bucket", "1K"},
           "--first-bucket has no meaning with --strategy from_scratch");
   refused({"--strategy", "data_parallel", "--bucket", "1K"}, "--bucket has no meaning");
+  refused({"--micro-batches", "2"}, "--micro-batches has no meaning with --strategy distributed");
+  refused({"--strategy", "pipeline", "-a", "ring"}, "--algorithm has no meaning with --strategy");
+  refused({"--strategy", "pipeline", "--wire-type", "bfloat16"}, "--wire-type has no meaning");
+  refused({"--strategy", "tensor", "--bucket", "1K"}, "--bucket has no meaning");
+  refused({"--zero-stage", "1"}, "--zero-stage has no meaning with --strategy distributed");
+  refused({"--batch-norm", "synchronised"}, "--batch-norm has no meaning with --model mlp");
+  refused({"--ranks", "1", "--shares", "1"}, "--shares has no meaning with --strategy single");
+  refused({"--ranks", "1", "--slow-ranks", "2"}, "--slow-ranks has no meaning");
   refused({"--rounds", "2"}, "--rounds has no meaning without --compare");
   refused({"--warmup-steps", "2"}, "--warmup-steps has no meaning without --compare");
   refused({"--backend", "nccl", "-a", "ring"}, "NCCL chooses by itself");
@@ -193,6 +258,8 @@ TEST(Train, RefusesWhatAComparisonWouldNotLookAt) {
   };
   expect_part(refusal({"--epochs", "2"}), "--epochs has no meaning with --compare");
   expect_part(refusal({"--no-evaluation"}), "--no-evaluation has no meaning with --compare");
+  expect_part(refusal({"--shares", "1,1"}), "--shares has no meaning with --compare");
+  expect_part(refusal({"--slow-ranks", "1,2"}), "--slow-ranks has no meaning with --compare");
   expect_part(refusal({"--checkpoint", "x"}), "--checkpoint has no meaning with --compare");
   expect_part(refusal({"--strategy", "data_parallel", "-a", "ring"}),
               "--algorithm has no meaning with --compare --strategy data_parallel");
@@ -209,6 +276,13 @@ TEST(Train, RefusesWhatItCannotDoInOneLine) {
   expect_part(refusal_of({"--slow-wire", "0"}), "--slow-wire: expected at least one byte");
   expect_part(refusal_of({"--bucket", "0"}), "--bucket: expected at least one byte");
   expect_part(refusal_of({"--first-bucket", "0"}), "--first-bucket: expected at least one byte");
+  expect_part(refusal_of({"--strategy", "sharded", "--zero-stage", "3"}), "--zero-stage: expected");
+  expect_part(refusal_of({"--batch-norm", "global"}), "expected local or synchronised");
+  expect_part(refusal_of({"--shares", "3,0"}), "--shares: expected");
+  expect_part(refusal_of({"--shares", "3,1,1"}), "shares are given for 3 ranks, not 2");
+  expect_part(refusal_of({"--slow-ranks", "1,0.5"}),
+              "--slow-ranks: expected a number of at least 1");
+  expect_part(refusal_of({"--shares", "measured"}), "measured over 10 steps");
   expect_part(refusal_of({"--warmup", "1e300"}), "--warmup: expected a number of at least 0");
   expect_part(refusal_of({"--momentum", "nan"}), "--momentum: expected a number");
   expect_part(refusal_of({"--checkpoint", "/no/such/folder/it"}), "cannot write");

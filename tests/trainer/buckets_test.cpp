@@ -53,5 +53,26 @@ TEST(Buckets, TheFirstToTravelMayBeSmaller) {
   EXPECT_EQ(buckets[0].tensors(), 1U);
 }
 
+TEST(Runs, AreTheWholeMemoryOnceFromItsEndToItsBeginning) {
+  for (const trainer::BucketSizes& sizes :
+       {trainer::BucketSizes{}, {1, 0}, {400, 0}, {400, 100}, {1ULL << 40U, 0}}) {
+    std::size_t next = 1000;
+    for (const Extent& run : trainer::make_runs(1000, ElementType::float32, sizes)) {
+      EXPECT_EQ(run.offset + run.length, next);
+      next = run.offset;
+    }
+    EXPECT_EQ(next, 0U);
+  }
+}
+
+TEST(Runs, HaveTheBytesAskedFor) {
+  const auto runs = trainer::make_runs(1000, ElementType::float32, {400, 100});
+  ASSERT_EQ(runs.size(), 11U);
+  EXPECT_EQ(runs[0].length, 25U);
+  EXPECT_EQ(runs[1].length, 100U);
+  EXPECT_EQ(runs.back().length, 75U);
+  EXPECT_EQ(trainer::make_runs(3200, ElementType::float32, {}).size(), 32U);
+}
+
 }  // namespace
 }  // namespace ringside::tests

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "ringside/base/file.hpp"
 #include "ringside/tests/trainer/learning.hpp"
@@ -38,7 +39,7 @@ TEST(Checkpoint, ComesBackAsItWas) {
   Checkpoint before = example();
   before.samples = 7;
   before.data_digest = "0123";
-  before.recipe = {0.1, 0.05, 1.5, 0.9, 1e-4};
+  before.recipe = {0.1, 0.05, 1.5, 0.9, 1e-4, true};
   const Checkpoint after = trainer::parse_checkpoint(to_file_contents(before), "it");
   EXPECT_EQ(after.samples, 7U);
   EXPECT_EQ(after.data_digest, "0123");
@@ -143,6 +144,22 @@ TEST(Checkpoint, KeepsMomentum) {
   EXPECT_EQ(other->velocity().as<float>()[3], 0.25F);
   restore(saved, *replica_of());  // who keeps none does not need it
   restore(example(), *other);
+}
+
+TEST(Checkpoint, TakesMomentumThatIsKeptElsewhere) {
+  const auto replica = replica_of();
+  const auto& layout = replica->tensors().parameters;
+  std::vector<std::byte> velocity(layout.elements() * sizeof(float));
+  for (std::size_t tensor = 0; tensor < layout.size(); ++tensor)
+    velocity[layout.extent(tensor).offset * sizeof(float)] = std::byte{1};
+  Checkpoint saved = example();
+  EXPECT_EQ(velocity_of(saved, layout), std::vector<std::byte>(velocity.size())) << "none: zero";
+  add_velocity(saved, layout, velocity);
+  EXPECT_EQ(velocity_of(saved, layout), velocity);
+  replica->keep_velocity();
+  restore(saved, *replica);
+  EXPECT_NE(replica->velocity().as<float>()[layout.extent(1).offset], 0);
+  EXPECT_TRUE(same_bits(take_checkpoint(*replica, model, 64, {3, 2}), saved));
 }
 
 class CheckpointFile : public ::testing::Test {

@@ -91,7 +91,7 @@ TEST_P(EveryStrategyFailing, ALossThatIsNoNumberStopsTraining) {
 
 INSTANTIATE_TEST_SUITE_P(Strategies, EveryStrategyFailing,
                          ::testing::Values(StrategyKind::data_parallel, StrategyKind::from_scratch,
-                                           StrategyKind::distributed));
+                                           StrategyKind::distributed, StrategyKind::sharded));
 
 TEST(Errors, ParametersThatAreNoNumbersTakeNoCheckpointsPlace) {
   const auto engine = trainer::engine_for(trainer::Model::mlp);
@@ -204,6 +204,30 @@ TEST(Errors, SettingsThatMakeNoSenseAreRefused) {
                "a million epochs");
   expect_words(refused(1, StrategyKind::single, [](auto& s) { s.momentum = std::nan(""); }),
                "momentum");
+  const auto distributed = [&](const std::function<void(TrainingSettings&)>& change) {
+    return refused(2, StrategyKind::distributed, change);
+  };
+  expect_words(distributed([](auto& s) {
+                 s.strategy.shares = {1, 2, 3};
+               }),
+               "shares are given for 3 ranks, not 2");
+  expect_words(distributed([](auto& s) {
+                 s.strategy.shares = {1, 0};
+               }),
+               "a share is a whole number");
+  expect_words(distributed([](auto& s) { s.strategy.slow_ranks = {1, 0.5}; }), "as long");
+  expect_words(distributed([](auto& s) { s.synchronised_batch_norm = true; }), "batch norms");
+  expect_words(refused(2, StrategyKind::sharded, [](auto& s) { s.strategy.zero_stage = 3; }),
+               "the stages 1 and 2");
+  const auto measured = [&](const std::function<void(TrainingSettings&)>& change) {
+    return distributed([&](auto& s) {
+      s.measured_shares = true;
+      change(s);
+    });
+  };
+  expect_words(measured(same), "shares are measured over 10 steps, and there are 8 in all");
+  expect_words(measured([](auto& s) { s.strategy.shares = {1, 2}; }), "given or measured");
+  expect_words(measured([](auto& s) { s.batch = 3, s.pieces = 2; }), "every rank has samples");
 }
 
 TEST(Errors, AnEpochIsToldThatCannotBeSaved) {

@@ -21,16 +21,27 @@ std::vector<int> gpus_of_three_ranks() {
 
 TEST_F(OverGpus, EveryStrategyLearnsTheBitsOfTheHost) {
   const auto engine = trainer::engine_for(trainer::Model::mlp);
-  for (const StrategyKind kind :
-       {StrategyKind::data_parallel, StrategyKind::from_scratch, StrategyKind::distributed}) {
+  for (const StrategyKind kind : {StrategyKind::data_parallel, StrategyKind::from_scratch,
+                                  StrategyKind::distributed, StrategyKind::sharded}) {
     trainer::TrainingSettings settings = small_settings(kind);
     settings.epochs = 1;
-    settings.strategy.algorithm = kind == StrategyKind::data_parallel ? "binomial" : "two_shot";
+    settings.strategy.algorithm = kind == StrategyKind::data_parallel ? "binomial"
+                                  : kind == StrategyKind::sharded     ? "direct"
+                                                                      : "two_shot";
     settings.strategy.buckets.bytes = 1000;
     const auto at_host = train_on(3, *engine, settings).end;
     settings.backend = {trainer::BackendKind::cuda, gpus_of_three_ranks()};
     EXPECT_TRUE(same_bits(train_on(3, *engine, settings).end, at_host)) << to_string(kind);
   }
+}
+
+TEST_F(OverGpus, APipelineLearnsTheBitsOfTheHost) {
+  const auto engine = trainer::engine_for(trainer::Model::mlp);
+  trainer::TrainingSettings settings = small_settings(StrategyKind::pipeline);
+  settings.epochs = 1;
+  const auto at_host = train_on(2, *engine, settings).end;
+  settings.backend = {trainer::BackendKind::cuda, gpus_of_three_ranks()};
+  EXPECT_TRUE(same_bits(train_on(2, *engine, settings).end, at_host));
 }
 
 }  // namespace

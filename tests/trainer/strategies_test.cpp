@@ -63,6 +63,11 @@ INSTANTIATE_TEST_SUITE_P(Reduce, Identity,
                                             ::testing::Values(StrategyKind::data_parallel),
                                             ::testing::Values("", "binomial", "chain")));
 
+INSTANTIATE_TEST_SUITE_P(ReduceScatter, Identity,
+                         ::testing::Combine(::testing::Values(2, 3, 4),
+                                            ::testing::Values(StrategyKind::sharded),
+                                            ::testing::Values("", "ring")));
+
 class EveryStrategy : public ::testing::TestWithParam<StrategyKind> {};
 
 TEST_P(EveryStrategy, InFloat32HasTheGradientsOfOneRankAtTheFirstStep) {
@@ -110,9 +115,35 @@ TEST_P(EveryStrategy, LearnsFromGradientsThatTravelAsBfloat16) {
   EXPECT_LT(difference, 1e-2);  // 8 bits of the gradients, which are part of the parameters
 }
 
+TEST_P(EveryStrategy, LearnsTheSameInUnequalShares) {
+  for (const std::size_t pieces : {1, 3}) {
+    TrainingSettings settings = ten_steps(GetParam());
+    settings.pieces = pieces;
+    settings.strategy.shares = {5, 1, 3};
+    EXPECT_LT(worst_difference<double>(end_of(3, settings), one_rank()), exact) << pieces;
+  }
+}
+
+TEST_P(EveryStrategy, LearnsTheSameWhereSharesAreMeasured) {
+  TrainingSettings settings = small_settings(GetParam(), ElementType::float64);
+  settings.epochs = 4;  // of 4 steps
+  const Checkpoint equal = end_of(1, [&] {
+    TrainingSettings one = settings;
+    one.strategy.kind = StrategyKind::single;
+    return one;
+  }());
+  settings.measured_shares = true;
+  settings.strategy.slow_ranks = {1, 20};
+  const Trained trained = train_on(2, engine(), settings);
+  EXPECT_LT(worst_difference<double>(trained.end, equal), exact);
+  const auto& shares = trained.reports.back().balance.back().shares;
+  ASSERT_EQ(shares.size(), 2U);
+  EXPECT_GT(shares[0], shares[1]);
+}
+
 INSTANTIATE_TEST_SUITE_P(Strategies, EveryStrategy,
                          ::testing::Values(StrategyKind::data_parallel, StrategyKind::from_scratch,
-                                           StrategyKind::distributed));
+                                           StrategyKind::distributed, StrategyKind::sharded));
 
 TEST(Distributed, GivesTheSameBitsOverlappedOrNot) {
   for (const int ranks : {2, 3, 4})

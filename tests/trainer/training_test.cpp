@@ -121,7 +121,7 @@ TEST(Training, TellsDeviceZerosLoadOfDataParallel) {
 TEST(FirstRankLoad, IsThatOfRankZeroBesideTheMeanOfTheOthers) {
   trainer::EpochReport report;
   for (const auto& [seconds, bytes] : {std::pair{6.0, 450}, {1.0, 100}, {3.0, 200}})
-    report.ranks.push_back({{}, seconds, static_cast<std::uint64_t>(bytes)});
+    report.ranks.push_back({{}, seconds, static_cast<std::uint64_t>(bytes), {}});
   EXPECT_DOUBLE_EQ(trainer::first_rank_load(report).work, 3);
   EXPECT_DOUBLE_EQ(trainer::first_rank_load(report).memory, 3);
   report.ranks.resize(1);

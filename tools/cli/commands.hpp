@@ -47,6 +47,9 @@ void add_format_option(CLI::App& command, std::string& format,
 [[nodiscard]] std::int64_t whole_number(std::string_view option, std::string_view text,
                                         std::int64_t minimum, std::int64_t maximum);
 
+/// A number of parameters: "7e9", "350M", "1.3B"; K, M, G or B, T are powers of 1000.
+[[nodiscard]] double parameters_in(std::string_view option, const std::string& text);
+
 /// The bytes that an option was given ("64M").
 [[nodiscard]] std::uint64_t size_in_bytes(std::string_view option, std::string_view text);
 

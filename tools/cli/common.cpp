@@ -71,6 +71,21 @@ std::int64_t whole_number(std::string_view option, std::string_view text, std::i
   return *number;
 }
 
+double parameters_in(std::string_view option, const std::string& text) {
+  constexpr std::string_view units = "KMGT";
+  double scale = 1;
+  std::string number = text;
+  const char last = text.empty() ? ' ' : to_upper(text).back();
+  if (const auto unit = units.find(last == 'B' ? 'G' : last); unit != std::string_view::npos) {
+    for (std::size_t i = 0; i <= unit; ++i) scale *= 1000;
+    number.pop_back();
+  }
+  const auto value = parse_number(number);
+  if (!value || !(*value > 0) || *value * scale > 1e14)
+    reject(option, "a number of parameters such as 350M or 7B", text);
+  return *value * scale;
+}
+
 std::uint64_t size_in_bytes(std::string_view option, std::string_view text) {
   const auto size = parse_size(text);
   if (!size)

@@ -29,22 +29,6 @@ struct Arguments {
   std::string size = "45M", model_size, step_time, nccl_graph, format;
 };
 
-/// "350M", "1.3B": a number of parameters; K, M, G or B, T are powers of 1000.
-double parameters_in(const std::string& text) {
-  constexpr std::string_view units = "KMGT";
-  double scale = 1;
-  std::string number = text;
-  const char last = text.empty() ? ' ' : to_upper(text).back();
-  if (const auto unit = units.find(last == 'B' ? 'G' : last); unit != std::string_view::npos) {
-    for (std::size_t i = 0; i <= unit; ++i) scale *= 1000;
-    number.pop_back();
-  }
-  const auto value = parse_number(number);
-  if (!value || !(*value > 0) || *value * scale > 1e14)
-    reject("--model-size", "a number of parameters such as 350M or 7B", text);
-  return *value * scale;
-}
-
 std::optional<TrainedModel> model_of(const Arguments& arguments) {
   if (arguments.model_size.empty() && arguments.step_time.empty()) return std::nullopt;
   if (arguments.model_size.empty() || arguments.step_time.empty())
@@ -52,7 +36,7 @@ std::optional<TrainedModel> model_of(const Arguments& arguments) {
   const auto step = parse_duration(arguments.step_time);
   if (!step || !(step->count() > 0))
     reject("--step-time", "a time such as 250ms", arguments.step_time);
-  return TrainedModel{.parameters = parameters_in(arguments.model_size),
+  return TrainedModel{.parameters = parameters_in("--model-size", arguments.model_size),
                       .step_seconds = step->count()};
 }
 

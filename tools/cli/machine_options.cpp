@@ -42,7 +42,8 @@ Topology topology_of(const MachineArguments& arguments) {
                 "--topo is required: a preset (ringside topo --list-presets), a file, or --live");
   auto loaded = load_topology(arguments.topology);
   if (!loaded.built)
-    throw Error(ErrorCode::bad_input, "--topo: no input tells how devices are linked");
+    throw Error(ErrorCode::bad_input, fmt::format("{}: no input tells how devices are linked",
+                                                  arguments.topology_option));
   return std::move(loaded.built->topology);
 }
 
@@ -59,7 +60,7 @@ ChosenModel model_of(const MachineArguments& arguments, const Topology& topology
   const bool is_file = arguments.model.find_first_of("./") != std::string::npos;
   return {is_file ? link_model_from_json(read_file(arguments.model), arguments.model)
                   : link_model_named(arguments.model),
-          "as --model says"};
+          fmt::format("as {} says", arguments.model_option)};
 }
 
 std::string name_of(const MachineArguments& arguments, const Topology& topology) {
@@ -88,6 +89,10 @@ void add_machine_options(CLI::App& command, MachineArguments& arguments) {
                   "Link model: a class of machines, or a file (default:\n"
                   "the class that fits the machine)")
       ->type_name("CLASS|FILE");
+  add_change_options(command, arguments);
+}
+
+void add_change_options(CLI::App& command, MachineArguments& arguments) {
   command
       .add_option_function<std::vector<std::string>>(
           "--set",

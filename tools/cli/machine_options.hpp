@@ -14,6 +14,8 @@ namespace ringside::cli {
 /// The words of the command line, before they are understood.
 struct MachineArguments {
   std::vector<std::string> topology;  ///< presets, files, - for standard input
+  /// What the options of the topology and the model are called, for complaints.
+  std::string topology_option = "--topo", model_option = "--model";
   bool live = false;
   std::string model;  ///< a class of machines by name, or a file; empty: by its signs
   std::vector<std::string> figures;  ///< NAME=VALUE, of the link model
@@ -24,6 +26,9 @@ struct MachineArguments {
 /// --set also takes the library's options, which every command's --set takes: figures of a link
 /// model are told from them by the dot in their names.
 void add_machine_options(CLI::App& command, MachineArguments& arguments);
+
+/// --set and --what-if alone, for a command that calls the others otherwise.
+void add_change_options(CLI::App& command, MachineArguments& arguments);
 
 /// What the options name.
 struct ChosenMachine {

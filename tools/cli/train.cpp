@@ -25,8 +25,11 @@
 #include "ringside/collectives/spec.hpp"
 #include "ringside/tools/cli/commands.hpp"
 #include "ringside/tools/cli/train_checks.hpp"
+#include "ringside/tools/cli/train_on.hpp"
 #include "ringside/trainer/compare.hpp"
 #include "ringside/trainer/report.hpp"
+#include "ringside/trainer/shares.hpp"
+#include "ringside/trainer/strategies/split.hpp"
 #include "ringside/trainer/training.hpp"
 
 namespace ringside::cli {
@@ -38,6 +41,7 @@ using trainer::TrainingSettings;
 
 constexpr int most_ranks = 256;  // threads of a World
 constexpr int most_epochs = 1'000'000;
+constexpr std::int64_t most_micro_batches = 4096;
 
 /// The words of the command line, before they are understood.
 struct Arguments {
@@ -46,11 +50,13 @@ struct Arguments {
   std::string data, synthetic, samples;
   std::string batch = "256", accumulate = "1", epochs = "10", steps;
   std::string rate, warmup, momentum, decay;
-  std::string wire_type = "gradients", bucket, first_bucket, slow_wire;
+  std::string wire_type = "gradients", bucket, first_bucket, slow_wire, micro_batches;
+  std::string zero_stage, batch_norm = "local", shares, slow_ranks;
   std::string threads = "1", prefetch = "2";
   std::string checkpoint, checkpoint_steps, resume;
   std::string rounds = "5", warmup_steps = "3", format;
   bool no_scaling = false, no_overlap = false, no_evaluation = false, compare = false;
+  TrainOnArguments on;
 };
 
 std::size_t count_of(std::string_view option, const std::string& text, std::int64_t least,
@@ -145,6 +151,18 @@ void set_rates(const Arguments& a, TrainingSettings& settings) {
     settings.warmup_epochs = number_of("--warmup", a.warmup, 0, true, most_epochs);
 }
 
+/// Who is how fast and has how much of a batch.
+void set_shares(const Arguments& a, TrainingSettings& settings) {
+  auto& strategy = settings.strategy;
+  settings.measured_shares = a.shares == "measured";
+  if (!a.shares.empty() && !settings.measured_shares)
+    for (const auto word : split(a.shares, ','))
+      strategy.shares.push_back(whole_number("--shares", word, 1, trainer::largest_share));
+  if (a.slow_ranks.empty()) return;
+  for (const auto word : split(a.slow_ranks, ','))
+    strategy.slow_ranks.push_back(number_of("--slow-ranks", std::string(word), 1, true, 1000));
+}
+
 TrainingSettings settings_of(const Arguments& a) {
   TrainingSettings settings;
   settings.model = model_of(a);
@@ -164,6 +182,14 @@ TrainingSettings settings_of(const Arguments& a) {
   if (!a.first_bucket.empty())
     strategy.buckets.first_bytes = bytes_of("--first-bucket", a.first_bucket);
   strategy.overlap = !a.no_overlap;
+  if (!a.zero_stage.empty())
+    strategy.zero_stage = static_cast<int>(count_of("--zero-stage", a.zero_stage, 1, 2));
+  if (a.batch_norm != "local" && a.batch_norm != "synchronised")
+    reject("--batch-norm", "local or synchronised", a.batch_norm);
+  settings.synchronised_batch_norm = a.batch_norm == "synchronised";
+  set_shares(a, settings);
+  if (!a.micro_batches.empty())
+    strategy.micro_batches = count_of("--micro-batches", a.micro_batches, 1, most_micro_batches);
   if (!a.slow_wire.empty())
     settings.wire = static_cast<double>(bytes_of("--slow-wire", a.slow_wire));
   settings.threads = static_cast<int>(count_of("--threads", a.threads, 1, 1024));
@@ -257,7 +283,7 @@ int train(const Arguments& a, const Given& given) {
       a.strategy.empty()
           ? (ranks[0] == 1 ? StrategyKind::single : StrategyKind::distributed)
           : word_of("--strategy", a.strategy, &trainer::parse_strategy, trainer::strategy_names());
-  check_meaning(a.compare, given, settings.backend, {settings.strategy.kind});
+  check_meaning(a.compare, given, settings, {settings.strategy.kind});
   check_algorithm(settings.strategy, ranks[0], settings.backend);
 
   World world = processes ? std::move(*processes) : trainer::make_world(settings.backend, ranks[0]);
@@ -280,6 +306,7 @@ int train(const Arguments& a, const Given& given) {
     return 0;
   }
   if (!reports.empty()) print(trainer::rank_table(reports.back()));
+  print(trainer::balance_table(settings, reports));
   print(trainer::summary(reports, settings.model.seed));
   return 0;
 }
@@ -307,11 +334,13 @@ std::vector<Contender> contenders_of(const Arguments& a, const TrainingSettings&
       for (const auto& algorithm : algorithms_of(a.algorithm)) {
         Contender contender{ranks, settings.strategy};
         contender.strategy.kind = kind;
-        // It reduces, which few all-reduces are made for.
-        contender.strategy.algorithm = kind == StrategyKind::data_parallel ? "" : algorithm;
+        // Others reduce to one rank, which few algorithms are made for, or sum no gradients.
+        const bool by_algorithm = kind != StrategyKind::data_parallel && !splits_network(kind);
+        contender.strategy.algorithm = by_algorithm ? algorithm : "";
+        trainer::check_split(kind, settings.model, ranks);
         check_algorithm(contender.strategy, ranks, settings.backend);
         contenders.push_back(contender);
-        if (kind == StrategyKind::data_parallel) break;
+        if (!by_algorithm) break;
       }
     }
   return contenders;
@@ -323,7 +352,7 @@ int compare(const Arguments& a, const Given& given) {
     throw Error(ErrorCode::bad_input,
                 "--compare: the number of ranks changes, which --backend mpi cannot");
   const auto kinds = kinds_of(a);
-  check_meaning(a.compare, given, settings.backend, kinds);
+  check_meaning(a.compare, given, settings, kinds);
   constexpr std::int64_t steps_by_default = 30;
   settings.untimed_steps =
       static_cast<std::int64_t>(count_of("--warmup-steps", a.warmup_steps, 1, 1'000'000));
@@ -354,6 +383,16 @@ int run(const Arguments& a, const Given& given) {
   warn_of_unknown_variables();
   bench::clean_up_on_signals();
   (void)trainer::keep_freed_memory();
+  if (is_prediction(a.on, given)) {
+    train_on(a.on,
+             {.settings = settings_of(a),
+              .kinds = a.strategy.empty() ? std::vector<StrategyKind>() : kinds_of(a),
+              .ranks = a.ranks.empty() ? std::vector<int>() : ranks_of(a.ranks),
+              .algorithms = given("algorithm") ? a.algorithm : "",
+              .format = a.format},
+             given);
+    return 0;
+  }
   return a.compare ? compare(a, given) : train(a, given);
 }
 
@@ -404,9 +443,26 @@ void add_options(CLI::App& command, Arguments& a) {
   add("--wire-type", a.wire_type, "TYPE",
       "gradients travel as they are (gradients; default) or as bfloat16");
   add("--bucket", a.bucket, "SIZE",
-      "distributed: bytes of a bucket (default: an eighth of all, at most 25 MiB)");
-  add("--first-bucket", a.first_bucket, "SIZE", "distributed: of the first to travel");
-  flag("--no-overlap", a.no_overlap, "distributed: send the buckets behind the backward pass");
+      "distributed, sharded: bytes of a bucket (default: an eighth of all, or a 32nd for stage 2 "
+      "of "
+      "sharded; at most 25 MiB)");
+  add("--first-bucket", a.first_bucket, "SIZE", "distributed, sharded: of the first to travel");
+  flag("--no-overlap", a.no_overlap,
+       "distributed, sharded: send nothing while the backward pass goes on");
+  add("--zero-stage", a.zero_stage, "N",
+      "sharded: 1 shards the momentum, 2 the gradients, too (default: 2)");
+  add("--batch-norm", a.batch_norm, "WHOSE",
+      "Batch norms see a rank's own samples (local; default), or those of all ranks "
+      "(synchronised), "
+      "as one rank with the whole batch would");
+  add("--shares", a.shares, "N,N,...",
+      fmt::format("Shares of every batch, a whole number for each rank, for ranks that are not "
+                  "equally fast; or \"measured\": by how fast they are in the first {} steps",
+                  trainer::steps_to_measure_shares));
+  add("--slow-ranks", a.slow_ranks, "X,X,...",
+      "Let each rank compute so many times as long: what slower devices would do");
+  add("--micro-batches", a.micro_batches, "N",
+      "pipeline: parts of a batch that follow one another through the ranks (default: 4)");
   add("--slow-wire", a.slow_wire, "SIZE",
       "Let collectives last longer, by their bytes at SIZE a second: what slow links would do");
   add("--threads", a.threads, "N",
@@ -425,6 +481,7 @@ void add_options(CLI::App& command, Arguments& a) {
        "faster they are");
   add("--rounds", a.rounds, "N", "--compare: turns of each (default: 5)");
   add("--warmup-steps", a.warmup_steps, "N", "--compare: untimed steps of a turn (default: 3)");
+  add_train_on_options(command, a.on);
   add_format_option(command, a.format, {"text", "json"});
 }
 
@@ -437,8 +494,9 @@ void add_train_command(CLI::App& app, int& exit_code) {
   add_options(*command, *arguments);
   command->footer(
       "Models and settings are those of \"Dive into Deep Learning\" 12.5 and 12.6. A step's batch "
-      "is cut evenly over the ranks; the last step of an epoch takes what is left, so that every "
-      "sample comes once. Batch norms see their own rank's samples. Exit code 2 if training fails: "
+      "is cut evenly over the ranks, or by --shares; the last step of an epoch takes what is left, "
+      "so that every "
+      "sample comes once. Exit code 2 if training fails: "
       "the last checkpoint stays.");
   command->callback([command, arguments, &exit_code] {
     exit_code = run(*arguments, [&](std::string_view name) {

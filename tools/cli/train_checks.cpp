@@ -30,7 +30,7 @@ bool serves(const std::string& spec, const Request& request) {
 
 }  // namespace
 
-void check_meaning(bool compare, const Given& given, const trainer::BackendSettings& backend,
+void check_meaning(bool compare, const Given& given, const trainer::TrainingSettings& settings,
                    const std::vector<StrategyKind>& kinds) {
   const auto refuse = [&given](std::initializer_list<std::string_view> names,
                                std::string_view where) {
@@ -39,7 +39,8 @@ void check_meaning(bool compare, const Given& given, const trainer::BackendSetti
         throw Error(ErrorCode::bad_input, fmt::format("--{} has no meaning {}", name, where));
   };
   if (compare)
-    refuse({"epochs", "no-evaluation", "checkpoint", "checkpoint-steps", "resume"},
+    refuse({"epochs", "no-evaluation", "checkpoint", "checkpoint-steps", "resume", "shares",
+            "slow-ranks"},
            "with --compare");
   else
     refuse({"rounds", "warmup-steps"}, "without --compare");
@@ -53,11 +54,19 @@ void check_meaning(bool compare, const Given& given, const trainer::BackendSetti
     });
   };
   using enum StrategyKind;
-  if (none_but({single, data_parallel, from_scratch}))
+  if (none_but({single, data_parallel, from_scratch, pipeline, tensor}))
     refuse({"bucket", "first-bucket", "no-overlap"}, with);
-  if (none_but({single})) refuse({"algorithm", "wire-type", "slow-wire"}, with);
-  if (compare && none_but({single, data_parallel})) refuse({"algorithm"}, with);
-  if (backend.kind == trainer::BackendKind::nccl)
+  if (none_but({single})) refuse({"slow-wire", "batch-norm", "slow-ranks"}, with);
+  if (none_but({single, pipeline, tensor})) refuse({"algorithm", "wire-type", "shares"}, with);
+  if (none_but({single, data_parallel, from_scratch, distributed, pipeline, tensor}))
+    refuse({"zero-stage"}, with);
+  if (none_but({single, data_parallel, from_scratch, distributed, sharded, tensor}))
+    refuse({"micro-batches"}, with);
+  if (!has_batch_norm(settings.model.model))
+    refuse({"batch-norm"},
+           fmt::format("with --model {}: it has no batch norms", to_string(settings.model.model)));
+  if (compare && none_but({single, data_parallel, pipeline, tensor})) refuse({"algorithm"}, with);
+  if (settings.backend.kind == trainer::BackendKind::nccl)
     refuse({"algorithm"}, "with --backend nccl: NCCL chooses by itself");
 }
 
@@ -68,9 +77,7 @@ void check_algorithm(const trainer::StrategySettings& strategy, int ranks,
   if (!is_plan_file(spec)) (void)find_algorithm(parse_spec(spec).name);
   // One rank sends nothing; where processes run, their hosts may shape an algorithm.
   if (ranks == 1 || backend.kind == trainer::BackendKind::mpi) return;
-  Request request{
-      strategy.kind == StrategyKind::data_parallel ? Collective::reduce : Collective::all_reduce,
-      ranks, 0, true};
+  Request request{trainer::what_sums(strategy.kind), ranks, 0, true};
   try {
     check_spec(spec, request);
   } catch (const Error& error) {

@@ -6,8 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ringside/trainer/backend.hpp"
-#include "ringside/trainer/strategies/strategy.hpp"
+#include "ringside/trainer/training.hpp"
 
 namespace ringside::cli {
 
@@ -15,7 +14,7 @@ namespace ringside::cli {
 using Given = std::function<bool(std::string_view name)>;
 
 /// Throws Error(bad_input) for options that a run of these strategies would not look at.
-void check_meaning(bool compare, const Given& given, const trainer::BackendSettings& backend,
+void check_meaning(bool compare, const Given& given, const trainer::TrainingSettings& settings,
                    const std::vector<trainer::StrategyKind>& kinds);
 
 /// Throws what check_spec does for an algorithm that could not sum the gradients of so many ranks.

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "ringside/trainer/host_replica.hpp"
+#include "ringside/trainer/mlp/add_scaled.hpp"
+#include "ringside/trainer/mlp/section.hpp"
 
 namespace ringside::trainer {
 namespace {
@@ -14,18 +16,13 @@ namespace {
 /// The tensors' numbers.
 enum Tensor : std::size_t { hidden_weight, hidden_bias, output_weight, output_bias };
 
-/// to += factor x from.
-template <class T>
-void add_scaled(std::span<T> to, T factor, std::span<const T> from) {
-  if (factor == T{0}) return;  // half of all pixels, and every second unit
-  for (std::size_t i = 0; i < to.size(); ++i) to[i] += factor * from[i];
-}
-
 template <class T>
 class Mlp final : public HostReplica {
  public:
   explicit Mlp(const ModelSettings& settings)
-      : HostReplica(settings), width_(static_cast<std::size_t>(width_of(settings))) {}
+      : HostReplica(settings),
+        settings_(settings),
+        width_(static_cast<std::size_t>(width_of(settings))) {}
 
   Memory forward(const BatchView& batch, Mode /*mode*/) override {
     const std::size_t samples = batch.samples();
@@ -47,30 +44,22 @@ class Mlp final : public HostReplica {
     const std::span<const T> gradient = output_gradient.as<T>();
     const std::size_t samples = gradient.size() / classes;
     std::vector<T> hidden_gradient(samples * width_);
-    for (std::size_t sample = 0; sample < samples; ++sample) {
-      const auto own = gradient.subspan(sample * classes, classes);
-      add_scaled(gradient_of(output_bias), T{1}, own);
-      const auto hidden = row(hidden_, sample, width_);
-      for (std::size_t unit = 0; unit < width_; ++unit) {
-        if (hidden[unit] == T{0}) continue;  // ReLU passes nothing back
-        add_scaled(gradient_of(output_weight).subspan(unit * classes, classes), hidden[unit], own);
-        const auto weights = tensor(output_weight).subspan(unit * classes, classes);
-        T sum = 0;
-        for (std::size_t i = 0; i < classes; ++i) sum += weights[i] * own[i];
-        hidden_gradient[sample * width_ + unit] = sum;
-      }
-    }
+    output_layer_backward(gradient, hidden_gradient);
     tell(ready, output_bias);
     tell(ready, output_weight);
+    const std::span<T> bias = gradient_of(hidden_bias), weights = gradient_of(hidden_weight);
     for (std::size_t sample = 0; sample < samples; ++sample) {
       const std::span<const T> own = row(hidden_gradient, sample, width_);
-      add_scaled(gradient_of(hidden_bias), T{1}, own);
+      add_scaled(bias, T{1}, own);
       for (std::size_t pixel = 0; pixel < image_pixels; ++pixel)
-        add_scaled(gradient_of(hidden_weight).subspan(pixel * width_, width_), input(sample)[pixel],
-                   own);
+        add_scaled(weights.subspan(pixel * width_, width_), input(sample)[pixel], own);
     }
     tell(ready, hidden_bias);
     tell(ready, hidden_weight);
+  }
+
+  std::unique_ptr<Section> section(const SectionSettings& cut) override {
+    return make_mlp_section(*this, settings_, cut);
   }
 
   [[nodiscard]] std::uint64_t peak_bytes() const override {
@@ -86,11 +75,25 @@ class Mlp final : public HostReplica {
   std::span<T> tensor(Tensor number) {
     return parameters().part(tensors().parameters.extent(number)).template as<T>();
   }
-  std::span<T> gradient_of(Tensor number) {
-    return gradients().part(tensors().parameters.extent(number)).template as<T>();
-  }
-  static void tell(const GradientReady& ready, Tensor number) {
-    if (ready) ready(number);
+  std::span<T> gradient_of(Tensor number) { return gradient(number).template as<T>(); }
+
+  void output_layer_backward(std::span<const T> gradient, std::vector<T>& hidden_gradient) {
+    const std::span<T> bias_gradient = gradient_of(output_bias);
+    const std::span<T> weight_gradient = gradient_of(output_weight);
+    const std::span<const T> all_weights = tensor(output_weight);
+    for (std::size_t sample = 0; sample < gradient.size() / classes; ++sample) {
+      const auto own = gradient.subspan(sample * classes, classes);
+      add_scaled(bias_gradient, T{1}, own);
+      const auto hidden = row(hidden_, sample, width_);
+      for (std::size_t unit = 0; unit < width_; ++unit) {
+        if (hidden[unit] == T{0}) continue;  // ReLU passes nothing back
+        add_scaled(weight_gradient.subspan(unit * classes, classes), hidden[unit], own);
+        const auto weights = all_weights.subspan(unit * classes, classes);
+        T sum = 0;
+        for (std::size_t i = 0; i < classes; ++i) sum += weights[i] * own[i];
+        hidden_gradient[sample * width_ + unit] = sum;
+      }
+    }
   }
 
   /// out = in x weight + bias.
@@ -101,6 +104,7 @@ class Mlp final : public HostReplica {
       add_scaled(out, in[i], weights.subspan(i * out.size(), out.size()));
   }
 
+  ModelSettings settings_;
   std::size_t width_;
   std::vector<T> inputs_, hidden_, outputs_;
 };

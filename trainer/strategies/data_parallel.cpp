@@ -23,9 +23,11 @@ class DataParallel final : public Strategy {
       : Strategy(replica, comm, times),
         wire_(replica, settings.narrow_wire),
         options_{.algorithm = settings.algorithm},
-        all_outputs_{nullptr, 0, replica.parameters().type} {}
+        all_outputs_{nullptr, 0, replica.parameters().type} {
+    staging_ = wire_.bytes();
+  }
 
-  [[nodiscard]] Extent share_of(std::size_t samples) const override {
+  [[nodiscard]] Extent loaded_of(std::size_t samples) const override {
     return {0, is_device_0() ? samples : 0};
   }
 
@@ -35,19 +37,19 @@ class DataParallel final : public Strategy {
       return scatter_samples(batch, samples);
     });
     Memory outputs{nullptr, 0, replica_.parameters().type};
-    if (own.samples() > 0)
-      outputs = timed(times_, Part::forward,
-                      [&] { return replica_.forward(own, Replica::Mode::training); });
+    if (computes(own.samples()))
+      outputs = computing_.run(Part::forward,
+                               [&] { return replica_.forward(own, Replica::Mode::training); });
     timed(times_, Part::exposed, [&] { gather_outputs(outputs, samples); });
     Loss loss;
     if (is_device_0())
-      loss = timed(times_, Part::forward, [&] {
+      loss = computing_.run(Part::forward, [&] {
         return replica_.loss(outputs_of_all(samples), batch.labels, output_gradient(samples));
       });
     const Memory gradient = output_gradient(is_device_0() ? samples : own.samples());
     timed(times_, Part::exposed, [&] { scatter_gradients(gradient, samples); });
-    if (own.samples() > 0)
-      timed(times_, Part::backward, [&] {
+    if (computes(own.samples()))
+      computing_.run(Part::backward, [&] {
         replica_.backward(gradient.part({0, own.samples() * classes}), {});
       });
     if (last) timed(times_, Part::exposed, [&] { reduce_gradients(); });
@@ -76,7 +78,7 @@ class DataParallel final : public Strategy {
     const auto ranks = static_cast<std::size_t>(comm_.size());
     std::vector<std::size_t> lengths(ranks);
     for (std::size_t rank = 0; rank < ranks; ++rank)
-      lengths[rank] = part_of(samples, ranks, rank).length * elements;
+      lengths[rank] = computed_of(samples, rank).length * elements;
     return lengths;
   }
 
@@ -114,10 +116,7 @@ class DataParallel final : public Strategy {
   }
 
   Memory outputs_of_all(std::size_t samples) {
-    const std::size_t elements = samples * classes;
-    if (all_outputs_.elements < elements)
-      all_outputs_ = replica_.allocate(elements, replica_.parameters().type);
-    return all_outputs_.part({0, elements});
+    return grown(replica_, all_outputs_, samples * classes);
   }
 
   Wire wire_;

@@ -17,7 +17,9 @@ class FromScratch final : public Strategy {
               StepTimes& times)
       : Strategy(replica, comm, times),
         wire_(replica, settings.narrow_wire),
-        options_{.algorithm = settings.algorithm} {}
+        options_{.algorithm = settings.algorithm} {
+    staging_ = wire_.bytes();
+  }
 
   Loss accumulate(const BatchView& own, std::size_t /*samples*/, bool last) override {
     const Loss loss = learn(own, {});

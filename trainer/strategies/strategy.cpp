@@ -4,13 +4,15 @@
 #include <array>
 
 #include "ringside/base/error.hpp"
+#include "ringside/trainer/shares.hpp"
 #include "ringside/trainer/strategies/kinds.hpp"
+#include "ringside/trainer/strategies/split.hpp"
 
 namespace ringside::trainer {
 namespace {
 
-constexpr auto names =
-    std::to_array<std::string_view>({"single", "data_parallel", "from_scratch", "distributed"});
+constexpr auto names = std::to_array<std::string_view>(
+    {"single", "data_parallel", "from_scratch", "distributed", "sharded", "pipeline", "tensor"});
 
 }  // namespace
 
@@ -24,31 +26,57 @@ std::optional<StrategyKind> parse_strategy(std::string_view name) {
 
 std::span<const std::string_view> strategy_names() { return names; }
 
-Extent Strategy::share_of(std::size_t samples) const {
-  return part_of(samples, static_cast<std::size_t>(comm_.size()),
-                 static_cast<std::size_t>(comm_.rank()));
+Collective what_sums(StrategyKind kind) {
+  if (kind == StrategyKind::data_parallel) return Collective::reduce;
+  return kind == StrategyKind::sharded ? Collective::reduce_scatter : Collective::all_reduce;
+}
+
+void Strategy::take(const StrategySettings& settings) {
+  shares_ = settings.shares;
+  if (!settings.slow_ranks.empty())
+    computing_.slow_down(settings.slow_ranks.at(static_cast<std::size_t>(comm_.rank())));
+}
+
+Extent Strategy::computed_of(std::size_t samples, std::size_t rank) const {
+  return trainer::share_of(samples, shares_, static_cast<std::size_t>(comm_.size()), rank);
+}
+
+void Strategy::synchronise_batch_norms(Communicator& norms) {
+  norms_together_ = true;
+  replica_.synchronise_batch_norms(
+      norms.size(), [this, &norms](std::span<const double> own, std::span<double> all) {
+        computing_.interrupt([&] { norms.all_gather(own, all); });
+      });
+}
+
+MemoryUse Strategy::memory() {
+  return {replica_.parameters().bytes(), replica_.gradients().bytes(), replica_.velocity().bytes(),
+          staging_};
 }
 
 void Strategy::update(const SgdStep& step) {
-  timed(times_, Part::update, [&] { replica_.update(step); });
+  computing_.run(Part::update, [&] { replica_.update(step); });
 }
 
 Loss Strategy::learn(const BatchView& own, const GradientReady& ready) {
-  if (own.samples() == 0) return {};  // a batch smaller than the number of ranks
+  if (!computes(own.samples())) return {};  // a batch smaller than the number of ranks
   const Memory gradient = output_gradient(own.samples());
-  const Loss loss = timed(times_, Part::forward, [&] {
+  const Loss loss = computing_.run(Part::forward, [&] {
     const Memory outputs = replica_.forward(own, Replica::Mode::training);
     return replica_.loss(outputs, own.labels, gradient);
   });
-  timed(times_, Part::backward, [&] { replica_.backward(gradient, ready); });
+  const GradientReady beside_computing = [&](std::size_t tensor) {
+    computing_.pause();
+    ready(tensor);
+    computing_.resume();
+  };
+  computing_.run(Part::backward,
+                 [&] { replica_.backward(gradient, ready ? beside_computing : ready); });
   return loss;
 }
 
 Memory Strategy::output_gradient(std::size_t samples) {
-  const std::size_t elements = samples * classes;
-  if (output_gradient_.elements < elements)
-    output_gradient_ = replica_.allocate(elements, replica_.parameters().type);
-  return output_gradient_.part({0, elements});
+  return grown(replica_, output_gradient_, samples * classes);
 }
 
 Wire::Wire(Replica& replica, bool narrow) : replica_(replica) {
@@ -68,8 +96,10 @@ void Wire::unpack(const Extent& extent) {
   replica_.widen(narrow_.part(extent), replica_.gradients().part(extent));
 }
 
-std::unique_ptr<Strategy> make_strategy(const StrategySettings& settings, Replica& replica,
-                                        Communicator& comm, StepTimes& times) {
+namespace {
+
+std::unique_ptr<Strategy> strategy_of(const StrategySettings& settings, const ModelSettings& model,
+                                      Replica& replica, Communicator& comm, StepTimes& times) {
   switch (settings.kind) {
     case StrategyKind::single:
       return make_single(replica, comm, times);
@@ -79,8 +109,25 @@ std::unique_ptr<Strategy> make_strategy(const StrategySettings& settings, Replic
       return make_from_scratch(settings, replica, comm, times);
     case StrategyKind::distributed:
       return make_distributed(settings, replica, comm, times);
+    case StrategyKind::sharded:
+      return make_sharded(settings, replica, comm, times);
+    case StrategyKind::pipeline:
+      return make_pipeline(settings, model, replica, comm, times);
+    case StrategyKind::tensor:
+      return make_tensor(model, replica, comm, times);
   }
   throw Error(ErrorCode::internal, "no such strategy");
+}
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_strategy(const StrategySettings& settings,
+                                        const ModelSettings& model, Replica& replica,
+                                        Communicator& comm, StepTimes& times) {
+  check_split(settings.kind, model, comm.size());
+  auto strategy = strategy_of(settings, model, replica, comm, times);
+  strategy->take(settings);
+  return strategy;
 }
 
 }  // namespace ringside::trainer

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "ringside/collectives/executors/mpi/plans.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
 
 #include "ringside/base/error.hpp"
 #include "ringside/collectives/lower.hpp"
+#include "ringside/collectives/spec.hpp"
 
 namespace ringside::mpi {
 namespace {
@@ -57,6 +60,28 @@ std::vector<Role> roles_of(const Plan& plan, Reach reach) {
   return roles;
 }
 
+/// What an all-reduce of private buffers of one host runs where the spec says nothing of slices:
+/// what is copied is folded soon after, so slices that stay in a core's cache until then save a way
+/// to memory and back. Measured on 2 cores, ranks' buffers of 16 MiB together and more: 1.1 to 1.7
+/// times as fast; below, where all of it stays in the last cache, slower. Changes no bits.
+std::string sliced_for_copies(std::string spec, const Plan& plan,
+                              std::span<const std::size_t> blocks, std::size_t element_bytes) {
+  constexpr std::size_t least_together = std::size_t{16} << 20, slice_bytes = 256U << 10;
+  constexpr std::size_t most_slices = 64;
+  const Request& request = plan.request();
+  if (request.collective != Collective::all_reduce || is_plan_file(spec)) return spec;
+  Spec parsed = parse_spec(spec);
+  for (const auto& [name, value] : parsed.parameters)
+    if (name == "slices") return spec;
+  const std::size_t bytes = blocks.front() * element_bytes;
+  const auto ranks = static_cast<std::size_t>(request.ranks);
+  const auto chunks = static_cast<std::size_t>(plan.shape().chunks_per_block);
+  const std::size_t slices = std::min(bytes / chunks / slice_bytes, most_slices);
+  if (bytes * ranks < least_together || slices < 2) return spec;
+  parsed.parameters.emplace_back("slices", fmt::to_string(slices));
+  return to_string(parsed);
+}
+
 }  // namespace
 
 std::size_t Prepared::bytes() const {
@@ -70,6 +95,7 @@ std::size_t Prepared::bytes() const {
 Plans::Plans(const Board& board)
     : rank_(board.rank()),
       ranks_(board.ranks()),
+      one_host_(board.one_host()),
       single_copies_(board.team().single_copies()),
       copies_(board.team().copies()) {
   if (copies_ == Team::Copies::single && !single_copies_)
@@ -87,14 +113,15 @@ Reach Plans::reach_of_private() const {
   return copies_ == Team::Copies::staged || !single_copies_ ? Reach::staged : Reach::single;
 }
 
-std::unique_ptr<const Bound> Plans::bind(Reach reach, const std::string& spec, const Plan& plan,
+std::unique_ptr<const Bound> Plans::bind(Reach reach, const std::string& spec,
+                                         const Request& request,
                                          std::span<const std::size_t> blocks,
                                          const FoldShape& values) {
-  const auto compiled = lowered_[static_cast<std::size_t>(reach)]->get(spec, plan.request());
+  const auto compiled = lowered_[static_cast<std::size_t>(reach)]->get(spec, request);
   auto bound = std::make_unique<Bound>();
   bound->program = host::Program::bind(compiled, rank_, blocks, values);
   bound->roles = roles_of(compiled->plan, reach);
-  bound->lanes = plan.shape().lanes;
+  bound->lanes = base_.get(spec, request)->plan.shape().lanes;
   bound->element_bytes = size_of(values.type);
   return bound;
 }
@@ -132,7 +159,10 @@ Prepared Plans::prepare(const Call& call, std::size_t most_inline, bool shared,
     for (const Reach reach : {Reach::shared, prepared.with_private}) {
       if (reach == Reach::shared && !shared) continue;  // then not all are
       auto& program = prepared.programs[static_cast<std::size_t>(reach)][placement];
-      program = bind(reach, spec, plan, blocks, values);
+      const bool copied = reach == Reach::single && one_host_;
+      program =
+          bind(reach, copied ? sliced_for_copies(spec, plan, blocks, size_of(call.type)) : spec,
+               plan.request(), blocks, values);
       prepared.scratch_bytes = std::max(prepared.scratch_bytes, program->program.scratch_bytes);
     }
   }

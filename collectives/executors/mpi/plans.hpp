@@ -83,11 +83,12 @@ class Plans {
  private:
   [[nodiscard]] Reach reach_of_private() const;
   [[nodiscard]] std::unique_ptr<const Bound> bind(Reach reach, const std::string& spec,
-                                                  const Plan& plan,
+                                                  const Request& request,
                                                   std::span<const std::size_t> blocks,
                                                   const FoldShape& values);
 
   int rank_, ranks_;
+  bool one_host_;
   bool single_copies_;
   Team::Copies copies_;
   PlanCache base_;

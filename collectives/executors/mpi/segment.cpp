@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -46,7 +47,9 @@ Segment::Segment(int descriptor, std::size_t bytes) : size_(bytes) {
 Segment Segment::create(std::size_t bytes) {
   const int descriptor = ::memfd_create("ringside", MFD_CLOEXEC);
   if (descriptor < 0) refuse("cannot make shared memory");
-  if (::ftruncate(descriptor, static_cast<off_t>(bytes)) != 0) {
+  // It has no name, but /proc shows it to whom its mode allows; and its mode is for all at first.
+  if (::fchmod(descriptor, S_IRUSR | S_IWUSR) != 0 ||
+      ::ftruncate(descriptor, static_cast<off_t>(bytes)) != 0) {
     ::close(descriptor);
     refuse(fmt::format("cannot reserve {} bytes of shared memory", bytes));
   }

@@ -33,6 +33,7 @@ class UniformBuffers {
  public:
   UniformBuffers(const UniformCall& call, int rank, int ranks)
       : call_(call),
+        rank_(rank),
         ranks_(ranks),
         output_held_(blocks_in(request(), rank, Buffer::output)),
         input_length_(length(blocks_in(request(), rank, Buffer::input))),
@@ -40,7 +41,7 @@ class UniformBuffers {
         input_(new std::int32_t[input_length_]),
         output_(new std::int32_t[output_length_]) {
     std::fill_n(input_.get(), input_length_, call.input_of(rank));
-    std::fill_n(output_.get(), output_length_, -1);
+    std::fill_n(output_.get(), output_length_, nothing_yet);
   }
 
   [[nodiscard]] Arguments arguments() {
@@ -53,12 +54,21 @@ class UniformBuffers {
             .root = call_.root};
   }
 
+  [[nodiscard]] std::size_t input_bytes() const { return input_length_ * sizeof(std::int32_t); }
+  [[nodiscard]] std::size_t output_bytes() const { return output_length_ * sizeof(std::int32_t); }
+
   /// Whether the output is what a call that has returned must have left.
   [[nodiscard]] bool right() const {
     const std::int32_t* at = output_.get();
     for (int i = 0; i < output_held_.count; ++i, at += call_.block)
       if (!all(at, call_.block, output(output_held_.first + i * output_held_.stride))) return false;
     return true;
+  }
+
+  /// Whether nobody has written to either buffer.
+  [[nodiscard]] bool untouched() const {
+    return all(input_.get(), input_length_, call_.input_of(rank_)) &&
+           all(output_.get(), output_length_, nothing_yet);
   }
 
   /// Writes a number to all of both buffers.
@@ -71,6 +81,7 @@ class UniformBuffers {
   }
 
  private:
+  static constexpr std::int32_t nothing_yet = -1;
   [[nodiscard]] Request request() const { return {call_.collective, ranks_, call_.root, false}; }
   [[nodiscard]] std::size_t length(const BlockRange& held) const {
     return static_cast<std::size_t>(held.count) * call_.block;
@@ -86,7 +97,7 @@ class UniformBuffers {
   }
 
   UniformCall call_;
-  int ranks_;
+  int rank_, ranks_;
   BlockRange output_held_;
   std::size_t input_length_, output_length_;
   std::unique_ptr<std::int32_t[]> input_, output_;

@@ -97,5 +97,26 @@ class Reports(unittest.TestCase):
             self.assertIn("openmpi / fastest of ours", text)
 
 
+class Training(unittest.TestCase):
+    SMALL = ["train", "--model", "mlp", "--width", "8", "--synthetic", "300", "--batch", "64", "--epochs", "1"]
+    SHARDED = ["--strategy", "sharded", "--momentum", "0.9", "-a", "direct", "--shares", "2,1"]
+
+    def test_sharded_has_the_bits_of_threads(self):
+        code, text, errors = job((2, [*self.SMALL, *self.SHARDED, "--backend", "mpi", "--format", "json"]))
+        self.assertEqual(code, 0, errors)
+        threads = subprocess.run([PROGRAM, *self.SMALL, *self.SHARDED, "--ranks", "2", "--format", "json"],
+                                 capture_output=True, text=True, timeout=60, check=True)
+        ends = [json.loads(report)["epochs"][0] for report in (text, threads.stdout)]
+        self.assertEqual(*(end["parameters_sha256"] for end in ends))
+        self.assertEqual(*([rank["memory"] for rank in end["ranks"]] for end in ends))
+        self.assertEqual(*([rank["samples"] for rank in end["balance"][0]["ranks"]] for end in ends))
+
+    def test_processes_that_were_told_other_shares_do_not_begin(self):
+        code, _, errors = job((1, [*self.SMALL, "--backend", "mpi", "--shares", "2,1"]),
+                              (1, [*self.SMALL, "--backend", "mpi", "--shares", "1,2"]))
+        self.assertEqual(code, 2)
+        self.assertIn("rank 1 was given another list of shares than rank 0", errors)
+
+
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -151,5 +151,22 @@ TEST(MpiConformance, LargeMessages) {
   run_calls(calls, Buffers::are_private);
 }
 
+// On one host, copies from process to process are sliced when all ranks' buffers together have 16
+// MiB; some of these plans then have more lanes than without slices.
+TEST(MpiConformance, MessagesSoLongThatTheirCopiesAreSliced) {
+  const int ranks = mpi_world().size();
+  const std::size_t elements =
+      (std::size_t{16} << 20) / sizeof(double) / static_cast<std::size_t>(ranks) + 5;
+  std::vector<TriedCall> calls;
+  for (const char* spec : {"ring", "two_shot", "halving_doubling", "chain", "double_tree", "naive"})
+    calls.push_back({.request = {Collective::all_reduce, ranks, 0, calls.size() % 2 == 0},
+                     .spec = spec,
+                     .blocks = {elements},
+                     .type = ElementType::float64,
+                     .op = ReduceOp::sum,
+                     .seed = calls.size()});
+  run_calls(calls, Buffers::are_private);
+}
+
 }  // namespace
 }  // namespace ringside::tests

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+#include "ringside/trainer/predict/prediction.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "ringside/base/error.hpp"
+#include "ringside/collectives/executors/simulated/uncertainty.hpp"
+
+namespace ringside::trainer {
+namespace {
+
+constexpr auto predictable = std::to_array({StrategyKind::single, StrategyKind::data_parallel,
+                                            StrategyKind::from_scratch, StrategyKind::distributed});
+
+/// The calls of one step, as they are made.
+class Step {
+ public:
+  Step(CallTimes& times, const PredictedTraining& training, const TrainingWay& way)
+      : times_(times), training_(training), way_(way) {
+    const double share = training.split ? 1.0 / way.ranks : 1.0;
+    const DeviceSpeed speed = training.speed.scaled(share);
+    const auto passes = static_cast<double>(training.passes);
+    step_.computing = passes * speed.seconds;
+    step_.backward = speed.seconds * speed.backward_share;
+    step_.batches = training.split ? passes : passes * way.ranks;
+    step_.gradient_bytes = static_cast<double>(training.profile.gradients.numbers() * wire_bytes());
+    samples_of_rank_ =
+        static_cast<std::size_t>(std::llround(std::max(training.samples * share, 1.0)));
+  }
+
+  /// As strategies/data_parallel.cpp makes them: nothing is computed meanwhile.
+  void data_parallel() {
+    const auto& profile = training_.profile;
+    const std::size_t all = profile.gradients.elements();
+    behind(Collective::broadcast, all, size_of(training_.type));
+    for (std::size_t pass = 0; pass < training_.passes; ++pass) {
+      if (profile.sample_bytes == 0 || training_.samples == 0) continue;
+      const std::size_t outputs = samples_of_rank_ * profile.sample_outputs;
+      behind(Collective::scatter, samples_of_rank_ * profile.sample_bytes, 1);
+      behind(Collective::gather, outputs, size_of(training_.type));
+      behind(Collective::scatter, outputs, size_of(training_.type));
+    }
+    behind(Collective::reduce, all, wire_bytes());
+  }
+
+  /// As strategies/from_scratch.cpp: tensor by tensor behind the backward pass.
+  void from_scratch() {
+    const TensorLayout& gradients = training_.profile.gradients;
+    for (std::size_t tensor = 0; tensor < gradients.size(); ++tensor)
+      sum(gradients.extent(tensor).length, 1);
+  }
+
+  /// As strategies/distributed.cpp: bucket by bucket.
+  void distributed() {
+    const auto& ready = training_.profile.ready;
+    for (const Bucket& bucket :
+         make_buckets(training_.profile.gradients, wire_type(), training_.buckets)) {
+      double when = 1;
+      if (training_.overlap)
+        when = *std::max_element(ready.begin() + static_cast<std::ptrdiff_t>(bucket.first),
+                                 ready.begin() + static_cast<std::ptrdiff_t>(bucket.last) + 1);
+      sum(bucket.extent.length, when);
+    }
+  }
+
+  [[nodiscard]] PredictedStep result() {
+    step_.calls = overlap_of(calls_, step_.backward);
+    return step_;
+  }
+
+ private:
+  [[nodiscard]] ElementType wire_type() const {
+    return training_.narrow_wire ? ElementType::bfloat16 : training_.type;
+  }
+  [[nodiscard]] std::size_t wire_bytes() const { return size_of(wire_type()); }
+
+  void sum(std::size_t elements, double ready) {
+    add({{Collective::all_reduce, way_.ranks, 0, true}, elements, wire_bytes()}, way_.algorithm,
+        ready);
+  }
+  /// Between passes: as good as behind them. What is for all-reduces is no algorithm of these.
+  void behind(Collective collective, std::size_t block_elements, std::size_t element_bytes) {
+    add({{collective, way_.ranks, 0, false}, block_elements, element_bytes}, {}, 1);
+  }
+
+  void add(const TrainingCall& call, const std::string& algorithm, double ready) {
+    const CallTime& time = times_.of(call, algorithm);
+    calls_.push_back({ready * step_.backward, time.seconds});
+    step_.waiting += time.waiting;
+    ++step_.count;
+    if (call.bytes() < least_certain_bytes) ++step_.small;
+    auto& specs = step_.specs;
+    if (std::find(specs.begin(), specs.end(), time.spec) == specs.end()) specs.push_back(time.spec);
+  }
+
+  CallTimes& times_;
+  const PredictedTraining& training_;
+  const TrainingWay& way_;
+  std::size_t samples_of_rank_ = 0;
+  std::vector<TimedCall> calls_;
+  PredictedStep step_;
+};
+
+}  // namespace
+
+bool can_predict(StrategyKind kind) {
+  return std::find(predictable.begin(), predictable.end(), kind) != predictable.end();
+}
+
+Overlap overlap_of(std::span<const TimedCall> calls, double computing) {
+  Overlap overlap;
+  double end = 0;
+  for (const TimedCall& call : calls) {
+    end = std::max(end, call.ready) + call.seconds;
+    overlap.communication += call.seconds;
+  }
+  overlap.exposed = std::clamp(end - computing, 0.0, overlap.communication);
+  overlap.hidden = overlap.communication - overlap.exposed;
+  return overlap;
+}
+
+PredictedRow predict(CallTimes& times, const PredictedTraining& training, const TrainingWay& way) {
+  if (way.ranks > times.gpus())
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{} ranks on {} GPUs", way.ranks, times.gpus()));
+  if (!can_predict(way.kind))
+    throw Error(ErrorCode::unsupported, fmt::format("{} cannot be predicted", to_string(way.kind)));
+  if (way.kind == StrategyKind::single && way.ranks != 1)
+    throw Error(ErrorCode::invalid_argument, "single is for one rank");
+  Step step(times, training, way);
+  if (way.ranks > 1) {
+    if (way.kind == StrategyKind::data_parallel) step.data_parallel();
+    if (way.kind == StrategyKind::from_scratch) step.from_scratch();
+    if (way.kind == StrategyKind::distributed) step.distributed();
+  }
+  PredictedRow row{way, step.result(), 1, 1};
+  row.speedup = row.step.batches * training.speed.seconds / row.step.seconds();
+  row.efficiency = row.speedup / way.ranks;
+  return row;
+}
+
+}  // namespace ringside::trainer
