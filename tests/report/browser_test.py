@@ -40,8 +40,8 @@ if not shutil.which("chromium") or not shutil.which("chromedriver"):
 
 PROGRAM, DATA = sys.argv[1], pathlib.Path(sys.argv[2])
 FOLDER = tempfile.TemporaryDirectory()
-RUNS = ["bench.json", "simulate.json", "timeline.json", "train_compare.json", "train.json", "diagnose.json",
-        "bench_compare.json", "topo.json"]
+RUNS = ["bench.json", "simulate.json", "timeline.json", "train_compare.json", "train.json", "train_on.json",
+        "diagnose.json", "bench_compare.json", "topo.json"]
 
 # The chart of lines whose title begins so, as Chart.js knows it.
 CHART = """

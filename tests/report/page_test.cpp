@@ -38,8 +38,9 @@ std::size_t count(std::string_view text, std::string_view part) {
 
 Runs everything() {
   Runs runs;
-  for (const char* name : {"bench.json", "simulate.json", "timeline.json", "train_compare.json",
-                           "train.json", "diagnose.json", "bench_compare.json", "topo.json"})
+  for (const char* name :
+       {"bench.json", "simulate.json", "timeline.json", "train_compare.json", "train.json",
+        "train_on.json", "diagnose.json", "bench_compare.json", "topo.json"})
     report::read_run(read_file(std::string(RINGSIDE_TEST_DATA "/report/") + name), name, runs);
   report::read_run(read_file(RINGSIDE_TEST_DATA "/preflight/h200.json"), "h200.json", runs);
   return runs;

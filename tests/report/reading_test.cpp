@@ -103,6 +103,19 @@ TEST(Reading, ATrainingComparisonHasSpeedupsAndThePartsOfAStep) {
   EXPECT_TRUE(parts.contains("forward") && parts.contains("exposed") && parts.contains("hidden"));
 }
 
+TEST(Reading, ATrainingOnAnotherMachineIsPredicted) {
+  const auto runs = read("train_on.json");
+  EXPECT_EQ(runs.sources[0].figures, Figures::predicted);
+  ASSERT_EQ(runs.comparisons.size(), 1U);
+  const auto& rows = runs.comparisons[0].rows;
+  ASSERT_GE(rows.size(), 2U);
+  EXPECT_TRUE(rows[1].speedups.empty());
+  double sum = 0, hidden = 0;
+  for (const auto& [name, time] : rows[1].parts) (name == "hidden" ? hidden : sum) += time;
+  EXPECT_GT(sum, 0);
+  EXPECT_GE(hidden, 0);
+}
+
 TEST(Reading, ATrainingHasEpochsWithTheMeanPartsOfAStep) {
   const auto runs = read("train.json");
   ASSERT_EQ(runs.trainings.size(), 1U);

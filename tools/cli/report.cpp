@@ -61,7 +61,8 @@ void add_report_command(CLI::App& app) {
   command->footer(
       "The page needs no network and no other file. What is read: the JSON of bench (also\n"
       "--preflight and --compare), simulate (--links adds the machine), simulate --timeline,\n"
-      "train (also --compare), diagnose, topo, and of nccl-tests; in any mix. docs/report.md\n"
+      "train (also --compare and --on), diagnose, topo, and of nccl-tests; in any mix. "
+      "docs/report.md\n"
       "Examples:\n"
       "  ringside bench --ranks 2 --compare openmpi --format json > host.json\n"
       "  ringside simulate --topo 4gpu-pcie4-two-switches --links --format json > box.json\n"

@@ -23,8 +23,9 @@ namespace ringside::report {
 /// Ours against other libraries.
 [[nodiscard]] Json ratio_chart(const Panel& panel, const Variant& variant, Looks& looks);
 
-[[nodiscard]] Json speedup_chart(const TrainingComparison& comparison);
-[[nodiscard]] Json step_chart(const TrainingComparison& comparison);
+/// `figures`: of the comparison, measured or predicted.
+[[nodiscard]] Json speedup_chart(const TrainingComparison& comparison, Figures figures);
+[[nodiscard]] Json step_chart(const TrainingComparison& comparison, Figures figures);
 [[nodiscard]] Json accuracy_chart(const TrainingRun& run);
 [[nodiscard]] Json epoch_chart(const TrainingRun& run);
 

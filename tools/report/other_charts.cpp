@@ -29,8 +29,13 @@ std::string words_of_part(const std::string& name) {
 }
 
 std::string row_name(const TrainingRow& row) {
-  if (row.strategy == "single") return "single, 1 rank";
-  return fmt::format("{}, {}, {} ranks", row.strategy, row.algorithm, row.ranks);
+  const std::string more = row.more.empty() ? "" : ", " + row.more;
+  if (row.strategy == "single") return "single, 1 rank" + more;
+  return fmt::format("{}, {}, {} ranks{}", row.strategy, row.algorithm, row.ranks, more);
+}
+
+std::string of(const TrainingComparison& comparison) {
+  return comparison.title.empty() ? "" : ": " + comparison.title;
 }
 
 /// Parts by name, with a value for every category.
@@ -64,9 +69,11 @@ Json bars_chart(const std::string& title, const std::string& x_title, const std:
 
 }  // namespace
 
-Json speedup_chart(const TrainingComparison& comparison) {
-  Json chart = bars_chart("Training speedup over one rank", "times as many samples per second",
+Json speedup_chart(const TrainingComparison& comparison, Figures figures) {
+  Json chart = bars_chart("Training speedup over one rank" + of(comparison),
+                          "times as many samples per second",
                           "more is better; whiskers: the rounds' range; |: as many times as ranks");
+  chart["figures"] = Json::array({to_string(figures)});
   Json values = Json::array(), whiskers = Json::array(), ideal = Json::array();
   chart["categories"] = Json::array();
   for (const auto& row : comparison.rows) {
@@ -79,17 +86,21 @@ Json speedup_chart(const TrainingComparison& comparison) {
     ideal.push_back(row.ranks);
   }
   chart["stacked"] = false;
-  chart["parts"] = Json::array(
-      {{{"label", "speedup"}, {"colour", 0}, {"beside", false}, {"values", std::move(values)}}});
+  chart["parts"] = Json::array({{{"label", "speedup"},
+                                 {"colour", 0},
+                                 {"beside", false},
+                                 {"striped", figures != Figures::measured},
+                                 {"values", std::move(values)}}});
   chart["whiskers"] = std::move(whiskers);
   chart["references"] = std::move(ideal);
   chart["reference_label"] = "bound: as many times as ranks";
   return chart;
 }
 
-Json step_chart(const TrainingComparison& comparison) {
-  Json chart = bars_chart("Where the time of a step goes",
+Json step_chart(const TrainingComparison& comparison, Figures figures) {
+  Json chart = bars_chart("Where the time of a step goes" + of(comparison),
                           "milliseconds of a step, mean of the ranks", "shorter is better");
+  chart["figures"] = Json::array({to_string(figures)});
   std::vector<const Parts*> bars;
   chart["categories"] = Json::array();
   for (const auto& row : comparison.rows) {
@@ -98,6 +109,7 @@ Json step_chart(const TrainingComparison& comparison) {
   }
   chart["stacked"] = true;
   chart["parts"] = stacked(bars);
+  for (auto& part : chart["parts"]) part["striped"] = figures != Figures::measured;
   return chart;
 }
 

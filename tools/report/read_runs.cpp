@@ -41,6 +41,8 @@ Reader reader_for(const JsonValue& root) {
     return &read_topology;
   if (is_text(root, "kind", "training")) return &read_training;
   if (is_text(root, "kind", "training_comparison")) return &read_training_comparison;
+  if (is_text(root, "kind", "predicted") && root.find("device_step_seconds"))
+    return &read_predicted_training;
   if (is_text(root, "kind", "simulated") && has_array(root, "rows") && root.find("link_model") &&
       !root.find("choices"))
     return &read_simulation;

@@ -41,7 +41,43 @@ Parts parts_of(const JsonValue& epoch, std::int64_t steps) {
   return in_order(parts);
 }
 
+TrainingRow predicted_row(const JsonValue& item) {
+  TrainingRow row{.strategy = item["strategy"].text(),
+                  .algorithm = item["algorithm"].text(),
+                  .more = text_in(item, "what"),
+                  .ranks = count_in(item, "ranks", 1, max_ranks),
+                  .samples_per_second = number_in(item, "samples_per_second").value_or(0),
+                  .speedup = amount(item["speedup"], true)};
+  if (!row.more.empty()) row.more = "what if " + row.more;
+  const double computing = amount(item["computing_seconds"]),
+               backward = amount(item["backward_seconds"]);
+  row.parts = {{"forward", ms * std::max(computing - backward, 0.0)},
+               {"backward", ms * backward},
+               {"exposed", ms * amount(item["exposed_seconds"])},
+               {"hidden", ms * amount(item["hidden_seconds"])}};
+  return row;
+}
+
 }  // namespace
+
+void read_predicted_training(const JsonValue& root, const std::string& file, Runs& runs) {
+  Source source{.file = file, .kind = "training on another machine", .figures = Figures::predicted};
+  const std::string& machine = root["machine"].text();
+  source.facts = {{"model", root["model"].text()},
+                  {"machine", machine},
+                  {"step of one device", text_in(root, "device_source")}};
+  for (const auto& change : texts_in(root, "changes")) source.facts.emplace_back("changed", change);
+  for (const auto& word : texts_in(root, "assumed")) source.notes.push_back("assumed: " + word);
+  for (const auto& note : texts_in(root, "notes")) source.notes.push_back(note);
+  TrainingComparison comparison{
+      .source = 0, .title = fmt::format("{} on {}", root["model"].text(), machine), .rows = {}};
+  (void)root["rows"].size(1, most_entries);
+  for (const char* list : {"rows", "what_ifs"})
+    if (const auto rows = present(root, list))
+      for (const auto& item : rows->items()) comparison.rows.push_back(predicted_row(item));
+  comparison.source = add_source(runs, std::move(source));
+  runs.comparisons.push_back(std::move(comparison));
+}
 
 void read_training(const JsonValue& root, const std::string& file, Runs& runs) {
   Source source{.file = file, .kind = "training"};
@@ -86,6 +122,8 @@ void read_training_comparison(const JsonValue& root, const std::string& file, Ru
                     .samples_per_second = amount(item["samples_per_second"], true),
                     .speedup = amount(item["speedup"], true)};
     for (const auto& ratio : item["speedups"].items()) row.speedups.push_back(amount(ratio));
+    if (const auto pieces = number_in(item, "micro_batches"); pieces && *pieces > 1)
+      row.more = fmt::format("{:g} micro-batches", *pieces);
     for (const auto& [name, time] : item["step_milliseconds"].fields())
       if (time.is_number()) row.parts.emplace_back(name, amount(time));
     row.parts = in_order(row.parts);

@@ -20,6 +20,7 @@ void read_timeline(const JsonValue& root, const std::string& file, Runs& runs);
 void read_topology(const JsonValue& root, const std::string& file, Runs& runs);
 void read_training(const JsonValue& root, const std::string& file, Runs& runs);
 void read_training_comparison(const JsonValue& root, const std::string& file, Runs& runs);
+void read_predicted_training(const JsonValue& root, const std::string& file, Runs& runs);
 void read_diagnosis(const JsonValue& root, const std::string& file, Runs& runs);
 void read_preflight(const JsonValue& root, const std::string& file, Runs& runs);
 

@@ -109,14 +109,17 @@ using Parts = std::vector<std::pair<std::string, double>>;  ///< name, milliseco
 
 struct TrainingRow {
   std::string strategy = {}, algorithm = {};
+  std::string more = {};  ///< what else tells it from others: micro-batches, a what-if
   int ranks = 1;
   double samples_per_second = 0, speedup = 1;
   std::vector<double> speedups = {};  ///< by round
   Parts parts = {};
 };
 
+/// Measured side by side, or predicted for a machine that is not here.
 struct TrainingComparison {
   std::size_t source = 0;
+  std::string title = {};
   std::vector<TrainingRow> rows = {};
 };
 

@@ -152,8 +152,9 @@ class SectionMaker {
     std::string html;
     for (const auto& comparison : runs_.comparisons) {
       html += from(comparison.source);
-      html += chart(speedup_chart(comparison));
-      html += chart(step_chart(comparison));
+      const Figures figures = runs_.sources[comparison.source].figures;
+      html += chart(speedup_chart(comparison, figures));
+      html += chart(step_chart(comparison, figures));
     }
     for (const auto& run : runs_.trainings) {
       html += fmt::format("<h3>{}</h3>\n", escaped(run.title)) + from(run.source);
