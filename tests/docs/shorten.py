@@ -9,7 +9,7 @@ TRAIN_COMPARE = {"--synthetic": "64", "--batch": "16", "--steps": "1", "--rounds
 TRAIN_QUICK = {"--model": "mlp"}  # needs no libtorch, which takes seconds to load on a busy machine
 BENCH = {"--iterations": "1", "--rounds": "1"}
 BENCH_SIZES = {"--begin": "1K", "--end": "1K"}
-SPREAD = {"--iterations": "1", "--rounds": "3", "--ranks": "2", "--algorithm": "ring", "--end": "64"}
+SPREAD = {"--iterations": "1", "--ranks": "2", "--algorithm": "ring", "--end": "64"}
 SHORT_NAMES = {"--end": "-e", "--begin": "-b", "--ranks": "-t", "--algorithm": "-a", "--time": "-n", "--iterations": "-n"}
 
 
