@@ -39,9 +39,10 @@ class Outcome:
 
 
 # What commands say that cannot run here for want of something; what is wanting.
-WANTING = [(re.compile(r"\bno GPUs?\b"), "no GPU here, and it says so"), (re.compile("a virtual device measures nothing"), "the double of the CUDA runtime has no times"),
+WANTING = [(re.compile(r"\bno GPUs?\b"), "no GPU here, and it says so"),
+           (re.compile("a virtual device measures nothing"), "the double of the CUDA runtime has no times"),
            (re.compile(r"No module named '\w+'|PyTorch is not here"), "a Python module is not here"),
-           (re.compile(r"needs libtorch|libtorch is not"), "no libtorch in this build")]
+           (re.compile("dot: command not found"), "Graphviz is not here")]
 
 
 def left_out(command, setting):
@@ -63,7 +64,7 @@ def judge(command, done, setting, shortened):
     on_double = command.how.gpu and not setting.gpus
     if done.returncode != command.how.exit:
         for words, why in WANTING:
-            if done.returncode in (1, 2) and not setting.gpus and words.search(done.stdout):
+            if not setting.gpus and words.search(done.stdout):
                 return Outcome(command, "refused", why)
         return Outcome(command, "failed", f"exit code {done.returncode}, not {command.how.exit}:\n" + "\n".join(printed[-12:]))
     wrong = compare.difference(command.output, printed, command.how.output)

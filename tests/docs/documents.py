@@ -15,10 +15,13 @@ Comments before a block, which no reader sees:
     <!-- run: as it is -->           never shortened
     <!-- file: NAME -->              the block is a file, which is there when commands run
 Several are joined by commas. In the output a line "..." stands for any lines.
+
+usage: documents.py DOCUMENT FOLDER     writes the document's files there
 """
 import dataclasses
 import pathlib
 import re
+import sys
 
 PROGRAMS = ("ringside ", "tools/", "bench/", "build/", "mpirun ", "cc ", "cmake ", "ninja ", "ctest ", "nvidia-smi ", "python3 ", "export ",
             "twin_accuracy ", "RINGSIDE_", "CUDA_VISIBLE_DEVICES=", "NCCL_GRAPH_FILE=")
@@ -138,3 +141,10 @@ def read(path):
         elif kind == "run":
             raise Refused(f"{path.name}:{first}: no command follows '{comment}'")
     return document
+
+
+if __name__ == "__main__":
+    for file_name, content in read(pathlib.Path(sys.argv[1])).files.items():
+        place = pathlib.Path(sys.argv[2]) / file_name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(content, encoding="utf-8")
