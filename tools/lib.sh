@@ -12,7 +12,9 @@ packages_for() {
   # libtorch (with a BLAS: the reference one would come in silently) computes the trainer's models.
   local test=(libgtest-dev libbenchmark-dev libsimgrid-dev python3 libtorch-dev libopenblas0-pthread dataset-fashion-mnist)
   # MPICH and Gloo: the tests of those peers run where they are installed; so does that of reports in a browser.
-  local ci=(ccache clang-format clang-tidy git libmpich-dev mpich libgloo-dev chromium chromium-driver python3-selenium)
+  # doxygen: the API reference, whose warnings are errors; Graphviz: a command of the documents.
+  local ci=(ccache clang-format clang-tidy git libmpich-dev mpich libgloo-dev chromium chromium-driver python3-selenium
+            doxygen graphviz)
   case $1 in
     demo) echo "${build[@]}" ;;
     test) echo "${build[@]}" "${test[@]}" ;;
