@@ -75,8 +75,8 @@ std::vector<Traffic> traffic_of_step(Engine& engine, const Dataset& data, Traini
   World world = make_world(settings.backend, contender.ranks);
   Observer nobody;
   std::vector<Traffic> traffic;
-  for (const auto& rank : train(world, engine, data, settings, nobody).front().ranks)
-    traffic.push_back(rank.traffic);
+  const auto reports = train(world, engine, data, settings, nobody);
+  for (const auto& rank : reports.front().ranks) traffic.push_back(rank.traffic);
   return traffic;
 }
 
@@ -90,6 +90,12 @@ std::uint64_t all_sent(const std::vector<Traffic>& ranks) {
   std::uint64_t sum = 0;
   for (const auto& rank : ranks) sum += rank.sent;
   return sum;
+}
+
+/// With the stage of sharding where it is not the usual one.
+std::string name_of(const StrategySettings& strategy) {
+  const bool first_stage = strategy.kind == StrategyKind::sharded && strategy.zero_stage == 1;
+  return fmt::format("{}{}", to_string(strategy.kind), first_stage ? " (1)" : "");
 }
 
 std::string times_the_others(int ranks, double factor) {
@@ -158,7 +164,7 @@ Comparison compare(Engine& engine, const Dataset& data, const TrainingSettings& 
 std::string describe(const Contender& contender) {
   const auto& strategy = contender.strategy;
   if (strategy.kind == StrategyKind::single) return "single, 1 rank";
-  return fmt::format("{}, {}, {} ranks", to_string(strategy.kind), how_it_travels(strategy),
+  return fmt::format("{}, {}, {} ranks", name_of(strategy), how_it_travels(strategy),
                      contender.ranks);
 }
 
@@ -183,7 +189,7 @@ std::string comparison_table(const Comparison& comparison) {
     text += fmt::format(
         "{:<14} {:<20} {:>5} {:>10.0f} {:>7.2f} ({:.2f} to {:.2f}) {:>6.2f} {:>6.2f} {:>8.2f} "
         "{:>9.2f} {:>8.2f} {:>7.2f} {:>7.2f}  {:>6} {:>7} {:>10} {:>10}\n",
-        to_string(strategy.kind), how_it_travels(strategy), ranks, samples_per_second(rounds),
+        name_of(strategy), how_it_travels(strategy), ranks, samples_per_second(rounds),
         median(ratios), *least, *most, cores(rounds), ms(Part::data), ms(Part::forward),
         ms(Part::backward), ms(Part::exposed), ms(Part::hidden), ms(Part::update),
         times_the_others(ranks, load.work), times_the_others(ranks, load.memory),
@@ -203,7 +209,7 @@ std::string comparison_json(const Comparison& comparison) {
     for (std::size_t part = 0; part < part_names.size(); ++part)
       parts[std::string(part_names[part])] = step_milliseconds(rounds, static_cast<Part>(part));
     rows.push_back(
-        {{"strategy", to_string(strategy.kind)},
+        {{"strategy", name_of(strategy)},
          {"algorithm", strategy.algorithm.empty() ? "auto" : strategy.algorithm},
          {"micro_batches", strategy.micro_batches},
          {"ranks", ranks},

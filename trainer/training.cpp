@@ -81,6 +81,9 @@ void check_sense(const TrainingSettings& settings, const Dataset& data, int rank
   check_speeds(settings.strategy.shares, settings.strategy.slow_ranks, ranks);
   demand(settings.strategy.slow_ranks.empty() || settings.threads == 1,
          "a rank is slowed by its thread's time: it has one");
+  demand(!splits_network(settings.strategy.kind) ||
+             (settings.strategy.shares.empty() && !settings.measured_shares),
+         "ranks that share a network have no shares of a batch");
   if (!settings.measured_shares) return;
   demand(settings.strategy.shares.empty(), "shares are given or measured");
   const std::int64_t steps = steps_to_make(settings, data);
@@ -278,7 +281,7 @@ class Trainee {
           std::max<std::uint64_t>(batch_bytes_, batch.pixels.capacity() + batch.labels.capacity());
       const std::size_t in_piece = part_of(samples.size(), settings_.pieces, piece).length;
       const Loss own = strategy_->accumulate(batch, in_piece, piece + 1 == settings_.pieces);
-      own_samples += strategy_->computed_of(in_piece).length;
+      own_samples += strategy_->computed_of(in_piece);
       loss.sum += own.sum;
       loss.correct += own.correct;
     }

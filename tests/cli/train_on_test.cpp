@@ -138,7 +138,9 @@ TEST(TrainOn, RefusesWhatHasNoMeaning) {
                                              {"--backend", "cuda"},
                                              {"--compare"},
                                              {"--slow-wire", "1M"},
-                                             {"--threads", "2"}})
+                                             {"--threads", "2"},
+                                             {"--shares", "1,2"},
+                                             {"--batch-norm", "synchronised"}})
     refused(words, words[0] + " has no meaning with --on: nothing is trained");
   refused({"--parameters", "7B", "--step-seconds", "1", "--model", "lenet"},
           "--model has no meaning with --parameters");
@@ -146,6 +148,7 @@ TEST(TrainOn, RefusesWhatHasNoMeaning) {
   refused({"--step-seconds", "1", "--device-speed", "d2l-2019"},
           "--device-speed has no meaning with --step-seconds");
   refused({"--strategy", "from_scratch", "--bucket", "1M"}, "--bucket has no meaning");
+  refused({"--strategy", "distributed", "--zero-stage", "1"}, "--zero-stage has no meaning");
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"--parameters", "7B"},
                                              {"--step-seconds", "1"},

@@ -196,6 +196,10 @@ TEST(Train, ComparesStrategiesAndAlgorithms) {
   const auto rows = json::parse(
       compare({"--rounds", "1", "--steps", "1", "--warmup-steps", "1", "--format", "json"})
           .output)["rows"];
+  expect_part(compare({"--rounds", "1", "--steps", "1", "--warmup-steps", "1", "--strategy",
+                       "sharded", "--zero-stage", "1"})
+                  .output,
+              "sharded (1)");
   ASSERT_EQ(rows.size(), 4U);
   EXPECT_EQ(rows[0]["strategy"], "single");
   EXPECT_DOUBLE_EQ(rows[0]["speedup"], 1.0);

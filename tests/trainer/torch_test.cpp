@@ -197,7 +197,8 @@ std::uint64_t sent(StrategyKind kind, int ranks, std::size_t batch) {
   settings.count_traffic = true;
   if (kind == StrategyKind::distributed) settings.strategy.algorithm = "ring";
   std::uint64_t sum = 0, received = 0;
-  for (const auto& rank : train_on(ranks, engine(), settings).reports.front().ranks) {
+  const auto reports = train_on(ranks, engine(), settings).reports;
+  for (const auto& rank : reports.front().ranks) {
     sum += rank.traffic.sent;
     received += rank.traffic.received;
   }
@@ -327,8 +328,9 @@ TEST(Resnet18, ShardedHoldsAPartOfGradientsAndMomentum) {
   settings.model = {.model = Model::resnet18, .width = 8};
   settings.momentum = 0.9;
   settings.steps = 2;
-  for (const int ranks : {2, 4})
-    for (const auto& rank : train_on(ranks, engine(), settings).reports.back().ranks) {
+  for (const int ranks : {2, 4}) {
+    const auto reports = train_on(ranks, engine(), settings).reports;
+    for (const auto& rank : reports.back().ranks) {
       const auto& memory = rank.memory;
       // What distributed has of each of the two.
       const auto whole = static_cast<double>(memory.parameters);
@@ -337,6 +339,7 @@ TEST(Resnet18, ShardedHoldsAPartOfGradientsAndMomentum) {
           << ranks;
       EXPECT_GE(static_cast<double>(memory.optimizer), 0.99 * whole / ranks);
     }
+  }
 }
 
 TEST(Resnet18, WithLocalBatchNormIsAnotherTraining) {

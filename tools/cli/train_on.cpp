@@ -120,6 +120,7 @@ PredictedTraining training_of(const TrainOnArguments& a, const TrainOnCommon& co
   training.narrow_wire = settings.strategy.narrow_wire;
   training.buckets = settings.strategy.buckets;
   training.overlap = settings.strategy.overlap;
+  training.zero_stage = settings.strategy.zero_stage;
   training.split = a.strong;
   if (a.parameters.empty()) {
     training.samples = static_cast<double>(settings.batch);
@@ -144,7 +145,7 @@ std::vector<TrainingWay> ways_of(const TrainOnCommon& common, int gpus) {
   std::replace(algorithms.begin(), algorithms.end(), std::string("auto"), std::string());
   const std::vector<StrategyKind> kinds =
       common.kinds.empty() ? std::vector{StrategyKind::data_parallel, StrategyKind::from_scratch,
-                                         StrategyKind::distributed}
+                                         StrategyKind::distributed, StrategyKind::sharded}
                            : common.kinds;
   std::vector<TrainingWay> ways = {{}};
   for (const int ranks : common.ranks.empty() ? std::vector{gpus} : common.ranks) {
@@ -161,7 +162,8 @@ std::vector<TrainingWay> ways_of(const TrainOnCommon& common, int gpus) {
       if (!trainer::can_predict(kind))
         throw Error(ErrorCode::bad_input,
                     fmt::format("--strategy: {} cannot be predicted", to_string(kind)));
-      if (kind == StrategyKind::data_parallel)  // it reduces, which few all-reduces are made for
+      // Their collectives are others, which few all-reduces are made for.
+      if (kind == StrategyKind::data_parallel || kind == StrategyKind::sharded)
         ways.push_back({kind, {}, ranks});
       else
         for (const auto& algorithm : algorithms) ways.push_back({kind, algorithm, ranks});
@@ -276,10 +278,15 @@ bool is_prediction(const TrainOnArguments& a, const Given& given) {
 }
 
 void train_on(const TrainOnArguments& a, const TrainOnCommon& common, const Given& given) {
-  const auto& kinds = common.kinds;
-  if (!kinds.empty() &&
-      std::find(kinds.begin(), kinds.end(), StrategyKind::distributed) == kinds.end())
-    refuse(given, {"bucket", "first-bucket", "no-overlap"}, "with --on but for distributed");
+  const auto has = [&kinds = common.kinds](StrategyKind kind) {
+    return kinds.empty() || std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+  };
+  if (!has(StrategyKind::sharded)) {
+    refuse(given, {"zero-stage"}, "with --on but for sharded");
+    if (!has(StrategyKind::distributed))
+      refuse(given, {"bucket", "first-bucket", "no-overlap"},
+             "with --on but for distributed and sharded");
+  }
   const ChosenMachine chosen = chosen_machine(a.machine);
   const auto ways = ways_of(common, chosen.machine.gpus());
   const auto report = predicted(chosen, training_of(a, common, given), ways);

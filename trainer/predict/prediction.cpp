@@ -9,12 +9,14 @@
 
 #include "ringside/base/error.hpp"
 #include "ringside/collectives/executors/simulated/uncertainty.hpp"
+#include "ringside/collectives/layout.hpp"
 
 namespace ringside::trainer {
 namespace {
 
-constexpr auto predictable = std::to_array({StrategyKind::single, StrategyKind::data_parallel,
-                                            StrategyKind::from_scratch, StrategyKind::distributed});
+constexpr auto predictable =
+    std::to_array({StrategyKind::single, StrategyKind::data_parallel, StrategyKind::from_scratch,
+                   StrategyKind::distributed, StrategyKind::sharded});
 
 /// The calls of one step, as they are made.
 class Step {
@@ -56,19 +58,25 @@ class Step {
 
   /// As strategies/distributed.cpp: bucket by bucket.
   void distributed() {
-    const auto& ready = training_.profile.ready;
     for (const Bucket& bucket :
-         make_buckets(training_.profile.gradients, wire_type(), training_.buckets)) {
-      double when = 1;
-      if (training_.overlap)
-        when = *std::max_element(ready.begin() + static_cast<std::ptrdiff_t>(bucket.first),
-                                 ready.begin() + static_cast<std::ptrdiff_t>(bucket.last) + 1);
-      sum(bucket.extent.length, when);
-    }
+         make_buckets(training_.profile.gradients, wire_type(), training_.buckets))
+      sum(bucket.extent.length, ready_of(bucket.extent));
+  }
+
+  /// As strategies/sharded.cpp: buckets to their owners while the backward pass goes on, and the
+  /// updated parameters to everybody behind it. With gradients sharded, every pass sends its own.
+  void sharded() {
+    const auto buckets = sharded_buckets();
+    for (const Extent& bucket : buckets)
+      part(Collective::reduce_scatter, bucket, wire_bytes(), ready_of(bucket));
+    if (training_.zero_stage == 2)
+      for (std::size_t pass = 1; pass < training_.passes; ++pass) end_pass();
+    for (const Extent& bucket : buckets)
+      part(Collective::all_gather, bucket, size_of(training_.type), 1);
   }
 
   [[nodiscard]] PredictedStep result() {
-    step_.calls = overlap_of(calls_, step_.backward);
+    end_pass();
     return step_;
   }
 
@@ -78,9 +86,49 @@ class Step {
   }
   [[nodiscard]] std::size_t wire_bytes() const { return size_of(wire_type()); }
 
+  [[nodiscard]] std::vector<Extent> sharded_buckets() const {
+    const TensorLayout& gradients = training_.profile.gradients;
+    if (training_.zero_stage == 2)
+      return make_runs(gradients.elements(), wire_type(), training_.buckets);
+    std::vector<Extent> extents;
+    for (const Bucket& bucket : make_buckets(gradients, wire_type(), training_.buckets))
+      extents.push_back(bucket.extent);
+    return extents;
+  }
+
+  /// When the last of a run of gradients is ready.
+  [[nodiscard]] double ready_of(const Extent& run) const {
+    if (!training_.overlap) return 1;
+    const TensorLayout& gradients = training_.profile.gradients;
+    double ready = 0;
+    for (std::size_t tensor = 0; tensor < gradients.size(); ++tensor) {
+      const Extent own = gradients.extent(tensor);
+      if (own.offset < run.offset + run.length && run.offset < own.offset + own.length)
+        ready = std::max(ready, training_.profile.ready[tensor]);
+    }
+    return ready;
+  }
+
+  /// Counts the calls so far as those of a pass.
+  void end_pass() {
+    const Overlap pass = overlap_of(calls_, step_.backward);
+    step_.calls.communication += pass.communication;
+    step_.calls.hidden += pass.hidden;
+    step_.calls.exposed += pass.exposed;
+    step_.waiting += waiting_;
+    step_.count += calls_.size();
+    step_.small += small_;
+  }
+
   void sum(std::size_t elements, double ready) {
     add({{Collective::all_reduce, way_.ranks, 0, true}, elements, wire_bytes()}, way_.algorithm,
         ready);
+  }
+  /// Of a rank's part of a bucket each; the longest counts.
+  void part(Collective collective, const Extent& bucket, std::size_t element_bytes, double ready) {
+    const std::size_t longest =
+        part_of(bucket.length, static_cast<std::size_t>(way_.ranks), 0).length;
+    add({{collective, way_.ranks, 0, false}, longest, element_bytes}, {}, ready);
   }
   /// Between passes: as good as behind them. What is for all-reduces is no algorithm of these.
   void behind(Collective collective, std::size_t block_elements, std::size_t element_bytes) {
@@ -90,9 +138,8 @@ class Step {
   void add(const TrainingCall& call, const std::string& algorithm, double ready) {
     const CallTime& time = times_.of(call, algorithm);
     calls_.push_back({ready * step_.backward, time.seconds});
-    step_.waiting += time.waiting;
-    ++step_.count;
-    if (call.bytes() < least_certain_bytes) ++step_.small;
+    waiting_ += time.waiting;
+    if (call.bytes() < least_certain_bytes) ++small_;
     auto& specs = step_.specs;
     if (std::find(specs.begin(), specs.end(), time.spec) == specs.end()) specs.push_back(time.spec);
   }
@@ -101,7 +148,10 @@ class Step {
   const PredictedTraining& training_;
   const TrainingWay& way_;
   std::size_t samples_of_rank_ = 0;
+  // Of one pass:
   std::vector<TimedCall> calls_;
+  double waiting_ = 0;
+  std::size_t small_ = 0;
   PredictedStep step_;
 };
 
@@ -136,6 +186,7 @@ PredictedRow predict(CallTimes& times, const PredictedTraining& training, const 
     if (way.kind == StrategyKind::data_parallel) step.data_parallel();
     if (way.kind == StrategyKind::from_scratch) step.from_scratch();
     if (way.kind == StrategyKind::distributed) step.distributed();
+    if (way.kind == StrategyKind::sharded) step.sharded();
   }
   PredictedRow row{way, step.result(), 1, 1};
   row.speedup = row.step.batches * training.speed.seconds / row.step.seconds();

@@ -31,7 +31,8 @@ struct PredictedTraining {
   ElementType type = ElementType::float32;  ///< of the gradients
   bool narrow_wire = false;                 ///< they travel as bfloat16
   BucketSizes buckets;
-  bool overlap = true;  ///< distributed
+  bool overlap = true;  ///< distributed, sharded
+  int zero_stage = 2;   ///< sharded
   /// All devices share the samples of a pass (strong scaling); else each has as many.
   bool split = false;
 };

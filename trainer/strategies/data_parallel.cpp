@@ -78,7 +78,7 @@ class DataParallel final : public Strategy {
     const auto ranks = static_cast<std::size_t>(comm_.size());
     std::vector<std::size_t> lengths(ranks);
     for (std::size_t rank = 0; rank < ranks; ++rank)
-      lengths[rank] = computed_of(samples, rank).length * elements;
+      lengths[rank] = own_of(samples, rank).length * elements;
     return lengths;
   }
 

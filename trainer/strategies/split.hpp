@@ -23,6 +23,9 @@ class Split : public Strategy {
  public:
   using Strategy::Strategy;
 
+  /// All of them, through its part of the network.
+  [[nodiscard]] std::size_t computed_of(std::size_t samples) const override { return samples; }
+
   void update(const SgdStep& step) override;
   void synchronise() override;
 

@@ -37,7 +37,7 @@ void Strategy::take(const StrategySettings& settings) {
     computing_.slow_down(settings.slow_ranks.at(static_cast<std::size_t>(comm_.rank())));
 }
 
-Extent Strategy::computed_of(std::size_t samples, std::size_t rank) const {
+Extent Strategy::own_of(std::size_t samples, std::size_t rank) const {
   return trainer::share_of(samples, shares_, static_cast<std::size_t>(comm_.size()), rank);
 }
 

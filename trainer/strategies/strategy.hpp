@@ -81,10 +81,10 @@ class Strategy {
   /// Others from the next step on, on all ranks.
   void set_shares(std::vector<std::int64_t> shares) { shares_ = std::move(shares); }
 
-  /// Which of a piece's samples this rank loads, and which it computes.
-  [[nodiscard]] virtual Extent loaded_of(std::size_t samples) const { return computed_of(samples); }
-  [[nodiscard]] Extent computed_of(std::size_t samples) const {
-    return computed_of(samples, static_cast<std::size_t>(comm_.rank()));
+  /// Which of a piece's samples this rank loads, and how many it computes with.
+  [[nodiscard]] virtual Extent loaded_of(std::size_t samples) const { return own_of(samples); }
+  [[nodiscard]] virtual std::size_t computed_of(std::size_t samples) const {
+    return own_of(samples).length;
   }
 
   /// Batch norms see the samples of all ranks; their numbers travel by `norms`, another
@@ -116,7 +116,11 @@ class Strategy {
   Loss learn(const BatchView& own, const GradientReady& ready);
   /// Memory for as many outputs' gradients.
   [[nodiscard]] Memory output_gradient(std::size_t samples);
-  [[nodiscard]] Extent computed_of(std::size_t samples, std::size_t rank) const;
+  /// A rank's share of a piece's samples.
+  [[nodiscard]] Extent own_of(std::size_t samples, std::size_t rank) const;
+  [[nodiscard]] Extent own_of(std::size_t samples) const {
+    return own_of(samples, static_cast<std::size_t>(comm_.rank()));
+  }
   /// Whether a rank runs the model: also without samples where others wait for it.
   [[nodiscard]] bool computes(std::size_t samples) const { return samples > 0 || norms_together_; }
 

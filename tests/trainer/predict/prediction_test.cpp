@@ -116,8 +116,8 @@ TEST(Prediction, HiddenAndExposedAreTheCommunicationAndNoDeviceCountsTwice) {
   for (const char* preset : {"4gpu-pcie4-two-switches", "4gpu-pcie4-x4-slot", "dgx-h100"}) {
     const Machine machine = preset_machine(preset);
     CallTimes times(machine);
-    for (const StrategyKind kind :
-         {StrategyKind::data_parallel, StrategyKind::from_scratch, StrategyKind::distributed})
+    for (const StrategyKind kind : {StrategyKind::data_parallel, StrategyKind::from_scratch,
+                                    StrategyKind::distributed, StrategyKind::sharded})
       for (const char* algorithm : {"naive", "double_tree", "ring", "nccl"})
         for (const int ranks : {1, 2, 3, 4}) {
           const auto row = predict(times, resnet18(), {kind, algorithm, ranks});
@@ -209,6 +209,27 @@ TEST(Prediction, OfOneProgramForAllDevicesCarriesParametersAndGradientsThroughOn
   EXPECT_GE(row.step.calls.exposed, 2 * bytes / b);
   EXPECT_EQ(row.step.count, 2U);  // nothing is known of its samples
   EXPECT_EQ(predicted(star(4), resnet18(), {StrategyKind::data_parallel, "", 4}).step.count, 5U);
+}
+
+TEST(Prediction, OfShardsMovesAnAllReduceInTwoHalvesOfWhichTheSecondIsExposed) {
+  auto training = training_of(10, 4);
+  training.zero_stage = 1;
+  training.buckets.bytes = 1;
+  const TrainingWay way{StrategyKind::sharded, "", 4};
+  const auto row = predicted(star(4), training, way);
+  const double half = ring_seconds(4, bytes) / 2;
+  EXPECT_EQ(row.step.count, 8U);
+  EXPECT_NEAR(row.step.calls.communication, 2 * half, 0.02 * half);
+  EXPECT_NEAR(row.step.calls.exposed, half + half / 4, 0.02 * half);
+
+  // Gradients that are sharded travel in every pass, those of stage 1 in the last.
+  training.passes = 3;
+  EXPECT_NEAR(predicted(star(4), training, way).step.calls.communication, 2 * half, 0.02 * half);
+  training.zero_stage = 2;
+  training.buckets.bytes = static_cast<std::uint64_t>(bytes) / 4;
+  const auto every = predicted(star(4), training, way);
+  EXPECT_EQ(every.step.count, 16U);
+  EXPECT_NEAR(every.step.calls.communication, 4 * half, 0.04 * half);
 }
 
 TEST(Prediction, RefusesMoreRanksThanGpus) {
