@@ -119,8 +119,8 @@ typedef struct ringside_parameter_v1 {
 /// A parameter that the spec string gave: star:root=2 is {"root", "2"}. Which ones there are has
 /// been checked, their values have not.
 typedef struct ringside_argument_v1 {
-  const char* name;
-  const char* value;
+  const char* name;   ///< one of the algorithm's parameters
+  const char* value;  ///< what stands behind the '=', as it was given
 } ringside_argument_v1;
 
 /// How the data are cut, and into how many lanes the ops are sorted.
@@ -145,9 +145,9 @@ enum {
   /// be a level of `hierarchical`.
   RINGSIDE_RUNNING = 3
 };
-
+/// One chunk in one buffer of one rank.
 typedef struct ringside_location_v1 {
-  int32_t rank;
+  int32_t rank;    ///< 0 to ranks - 1
   int32_t buffer;  ///< RINGSIDE_INPUT, ...
   int32_t slot;    ///< RINGSIDE_SCRATCH: what add_scratch returned; 0 elsewhere
   int32_t chunk;   ///< the same for all locations of an op
@@ -161,22 +161,22 @@ typedef struct ringside_location_v1 {
 /// A plan means its ops one after another in the order in which they were added. What may run at
 /// the same time is derived from the data that they touch; there is nothing to synchronise.
 typedef struct ringside_op_v1 {
-  uint32_t size;  ///< sizeof(ringside_op_v1)
-  int32_t rank;
-  int32_t lane;
-  int32_t count;
-  uint32_t source_count;       ///< 1 to 1024
-  uint32_t destination_count;  ///< 1 to 1024
-  const ringside_location_v1* sources;
-  const ringside_location_v1* destinations;
+  uint32_t size;                             ///< sizeof(ringside_op_v1)
+  int32_t rank;                              ///< that executes it
+  int32_t lane;                              ///< 0 to the shape's lanes - 1
+  int32_t count;                             ///< of chunks, at least 1
+  uint32_t source_count;                     ///< 1 to 1024
+  uint32_t destination_count;                ///< 1 to 1024
+  const ringside_location_v1* sources;       ///< in the order of folding
+  const ringside_location_v1* destinations;  ///< all get the value
 } ringside_op_v1;
 
 /// What `build` writes to. Its functions return a negative number when they refuse what they are
 /// given; the reason is kept, `build` should return, and the plan is refused whatever it returns.
 /// Nothing that is passed is kept: it may be gone when the function returns.
 typedef struct ringside_sink_v1 {
-  uint32_t size;  ///< of this struct, as Ringside knows it
-  uint32_t version;
+  uint32_t size;     ///< of this struct, as Ringside knows it
+  uint32_t version;  ///< RINGSIDE_ALGORITHM_VERSION, as Ringside knows it
   /// First, and once. Returns 0.
   int32_t (*set_shape)(struct ringside_sink_v1* sink, const ringside_shape_v1* shape);
   /// Gives a rank scratch for the chunks first_chunk .. first_chunk + chunk_count - 1. Returns the
@@ -199,13 +199,13 @@ enum {
 
 /// An algorithm.
 typedef struct ringside_algorithm_v1 {
-  uint32_t size;          ///< sizeof(ringside_algorithm_v1)
-  uint32_t version;       ///< RINGSIDE_ALGORITHM_VERSION
-  const char* name;       ///< letters, digits and '_'; not auto, all, or one that is taken
-  const char* summary;    ///< one line
-  const char* reference;  ///< the paper, or NULL
-  uint32_t collectives;   ///< RINGSIDE_SERVES(...) | RINGSIDE_SERVES(...)
-  uint32_t parameter_count;
+  uint32_t size;             ///< sizeof(ringside_algorithm_v1)
+  uint32_t version;          ///< RINGSIDE_ALGORITHM_VERSION
+  const char* name;          ///< letters, digits and '_'; not auto, all, or one that is taken
+  const char* summary;       ///< one line
+  const char* reference;     ///< the paper, or NULL
+  uint32_t collectives;      ///< RINGSIDE_SERVES(...) | RINGSIDE_SERVES(...)
+  uint32_t parameter_count;  ///< of `parameters`
   const ringside_parameter_v1* parameters;  ///< may be NULL if there are none
   /// NULL, or says why a request cannot be served: one line that follows "star: ". Returns NULL if
   /// it can. (The collective is one of those above.)

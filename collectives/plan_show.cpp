@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "ringside/base/error.hpp"
-#include "ringside/collectives/dependencies.hpp"
 #include "ringside/collectives/plan_io.hpp"
-#include "ringside/collectives/symbols.hpp"
+#include "ringside/collectives/plan_steps.hpp"
 
 namespace ringside {
 namespace {
@@ -34,124 +32,49 @@ std::string joined(std::span<const Location> locations, std::string_view joint) 
   return text;
 }
 
-/// The step that each op belongs to: hops on the longest path to its end, in the first slice.
-std::vector<int> steps_of(const Plan& plan) {
-  const Schedule schedule = make_schedule(plan);
-  std::vector<int> steps(plan.size(), 0);
-  std::vector<int> stream_end(schedule.streams.size(), 0);
-  for (std::size_t i = 0; i < plan.size(); ++i) {
-    const Op op = plan.op(i);
-    int& end = stream_end[static_cast<std::size_t>(schedule.stream_of[i])];
-    for (const Wait& wait : schedule.waits(static_cast<int>(i)))
-      if (wait.lag == 0) {
-        const auto& stream = schedule.streams[static_cast<std::size_t>(wait.stream)];
-        const int earlier = stream[static_cast<std::size_t>(wait.position)];
-        end = std::max(end, steps[static_cast<std::size_t>(earlier)]);
-      }
-    const auto remote = [&](const Location& location) { return location.rank != op.rank; };
-    end += std::any_of(op.sources.begin(), op.sources.end(), remote) ? 1 : 0;
-    end += std::any_of(op.destinations.begin(), op.destinations.end(), remote) ? 1 : 0;
-    steps[i] = end;
-  }
-  return steps;
-}
-
-/// The plan with its ops in the order of their steps; conflicting ops keep theirs.
-struct Ordered {
-  Plan plan;
-  std::vector<int> steps;  // of the ops as ordered here
-};
-
-Ordered by_step(const Plan& plan) {
-  const auto steps = steps_of(plan);
-  std::vector<std::size_t> order(plan.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return steps[a] < steps[b]; });
-  Ordered result{Plan(plan.request(), plan.shape(), plan.spec()), {}};
-  for (int rank = 0; rank < plan.ranks(); ++rank)
-    for (const auto& slot : plan.scratch(rank)) result.plan.add_slot(rank, slot);
-  for (const std::size_t i : order) {
-    result.plan.append(plan.op(i));
-    result.steps.push_back(steps[i]);
-  }
-  return result;
-}
-
-/// What the ranks' memory holds, as words.
-class Data {
+/// What a rank's memory holds, as words.
+class Words {
  public:
-  explicit Data(const Plan& plan)
-      : plan_(plan), expressions_(plan.ranks()), run_(plan, expressions_) {}
+  explicit Words(const Plan& plan) : plan_(plan), memory_(plan) {}
 
   /// Runs the next op, or says why it must not run.
-  std::optional<Fault> step() { return run_.step(); }
+  std::optional<Fault> step() { return memory_.step(); }
 
-  /// The running value of a rank's chunk: what its output holds, else its input; blank if neither
-  /// has the chunk.
+  /// The running value of a rank's chunk; blank if the rank has no such chunk.
   [[nodiscard]] std::string text(int rank, int chunk) const {
-    auto id = Expressions::nothing;
-    bool exists = false;
-    for (const Buffer buffer : {Buffer::output, Buffer::input})
-      if (holds(rank, buffer, chunk)) {
-        exists = true;
-        if (id == Expressions::nothing) id = run_.value({rank, buffer, 0, chunk});
-      }
-    return exists ? words(id, chunk) : "";
+    const auto held = memory_.running_value(rank, chunk);
+    return held ? words(*held) : "";
   }
   [[nodiscard]] std::string scratch_text(int rank, int slot, int chunk) const {
-    return words(run_.value({rank, Buffer::scratch, slot, chunk}), chunk);
+    return words(memory_.in_scratch(rank, slot, chunk));
   }
-
-  /// Outputs (rank and chunk) that there are, and that are complete.
-  [[nodiscard]] std::pair<std::size_t, std::size_t> outputs() const {
-    std::pair<std::size_t, std::size_t> count{0, 0};
-    for (int rank = 0; rank < plan_.ranks(); ++rank)
-      for (int chunk = 0; chunk < plan_.chunks(); ++chunk) {
-        if (!holds(rank, Buffer::output, chunk)) continue;
-        ++count.first;
-        const auto id = run_.value({rank, Buffer::output, 0, chunk});
-        if (id != Expressions::nothing && complete(id, chunk)) ++count.second;
-      }
-    return count;
-  }
+  [[nodiscard]] std::pair<std::size_t, std::size_t> outputs() const { return memory_.outputs(); }
 
  private:
-  [[nodiscard]] bool holds(int rank, Buffer buffer, int chunk) const {
-    return blocks_in(plan_.request(), rank, buffer).contains(plan_.block_of(chunk));
-  }
-
-  [[nodiscard]] bool complete(Expressions::Id id, int chunk) const {
-    if (const auto sole = sole_contributor(plan_.request(), plan_.block_of(chunk)))
-      return id == expressions_.leaf(*sole);
-    return expressions_.contributors(id) == plan_.ranks() && !expressions_.repeated(id);
-  }
-
   /// "*", ".", "012", "0-5,7" for more than ten ranks; "!" behind what holds a rank twice.
-  [[nodiscard]] std::string words(Expressions::Id id, int chunk) const {
-    if (id == Expressions::nothing) return ".";
-    if (complete(id, chunk)) return "*";
+  [[nodiscard]] std::string words(const Held& held) const {
+    if (held.nothing()) return ".";
+    if (held.complete) return "*";
     std::string text;
     for (int rank = 0; rank < plan_.ranks(); ++rank) {
-      if (!expressions_.contains(id, rank)) continue;
+      if (!held.contains(rank)) continue;
       int last = rank;
       if (plan_.ranks() > 10)
-        while (last + 1 < plan_.ranks() && expressions_.contains(id, last + 1)) ++last;
+        while (last + 1 < plan_.ranks() && held.contains(last + 1)) ++last;
       if (plan_.ranks() > 10 && !text.empty()) text += ',';
       text += last == rank ? fmt::format("{}", rank) : fmt::format("{}-{}", rank, last);
       rank = last;
     }
-    return text + (expressions_.repeated(id) ? "!" : "");
+    return text + (held.repeated ? "!" : "");
   }
 
   const Plan& plan_;
-  Expressions expressions_;
-  SymbolicRun run_;
+  PlanMemory memory_;
 };
 
 using Row = std::vector<std::vector<std::string>>;  // [rank][cell]: chunks, then scratch
 
-Row row_of(const Plan& plan, const Data& data, bool scratch) {
+Row row_of(const Plan& plan, const Words& data, bool scratch) {
   Row row(static_cast<std::size_t>(plan.ranks()));
   for (int rank = 0; rank < plan.ranks(); ++rank) {
     auto& cells = row[static_cast<std::size_t>(rank)];
@@ -187,9 +110,9 @@ std::string label_of(int earlier, int step) {
 }
 
 /// `rows`: keep the data; `scratch`: that of scratch too.
-Picture draw(const Ordered& ordered, int most_steps, bool rows, bool scratch) {
+Picture draw(const SteppedPlan& ordered, int most_steps, bool rows, bool scratch) {
   const Plan& plan = ordered.plan;
-  Data data(plan);
+  Words data(plan);
   Picture picture;
   picture.last_step = ordered.steps.empty() ? 0 : ordered.steps.back();
   const auto add = [&](std::string label, std::size_t first, std::size_t end) {
@@ -358,7 +281,7 @@ std::string short_text(const Op& op) {
 
 std::string show_plan(const Plan& plan, int most_steps) {
   check_structure(plan);
-  const Ordered ordered = by_step(plan);
+  const SteppedPlan ordered = by_step(plan);
   const auto cells =
       static_cast<std::size_t>(plan.ranks()) * static_cast<std::size_t>(std::max(plan.chunks(), 1));
   std::string body;

@@ -7,12 +7,14 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 
 # Debian packages, by what needs them.
 packages_for() {
-  local build=(g++ cmake ninja-build libfmt-dev libpugixml-dev nlohmann-json3-dev libcli11-dev zlib1g-dev openmpi-bin libopenmpi-dev)
+  local build=(g++ cmake ninja-build libfmt-dev libpugixml-dev nlohmann-json3-dev libcli11-dev zlib1g-dev openmpi-bin libopenmpi-dev libjs-chart.js)
   # SimGrid: the flow engine is compared with it where it is installed.
   # libtorch (with a BLAS: the reference one would come in silently) computes the trainer's models.
   local test=(libgtest-dev libbenchmark-dev libsimgrid-dev python3 libtorch-dev libopenblas0-pthread dataset-fashion-mnist)
-  # MPICH and Gloo: the tests of those peers run where they are installed.
-  local ci=(ccache clang-format clang-tidy git libmpich-dev mpich libgloo-dev)
+  # MPICH and Gloo: the tests of those peers run where they are installed; so does that of reports in a browser.
+  # doxygen: the API reference, whose warnings are errors; Graphviz: a command of the documents.
+  local ci=(ccache clang-format clang-tidy git libmpich-dev mpich libgloo-dev chromium chromium-driver python3-selenium
+            doxygen graphviz)
   case $1 in
     demo) echo "${build[@]}" ;;
     test) echo "${build[@]}" "${test[@]}" ;;

@@ -40,7 +40,7 @@ struct BackendSettings {
 
 /// The calls of `inner`, a communicator of GPUs, for data at the host: they are copied to the
 /// rank's GPU and results back. So models that are computed at the host learn over GPUs, and what
-/// that costs shows in the times of communication. No messages, no split. Must not outlive `inner`.
+/// that costs shows in the times of communication. No split. Must not outlive `inner`.
 [[nodiscard]] Communicator staged(Communicator& inner, int device);
 
 /// How many GPUs there are. Throws Error(unsupported), with the reason, if none.

@@ -11,12 +11,16 @@
 
 namespace ringside::trainer {
 
-double worked(const StepTimes& times) {
-  return times[Part::data] + times[Part::forward] + times[Part::backward] + times[Part::update];
+namespace {
+
+double computed(const StepTimes& times) {
+  return times[Part::forward] + times[Part::backward] + times[Part::update];
 }
 
+}  // namespace
+
 void BalanceCount::begin(std::vector<std::int64_t> shares, const StepTimes& times) {
-  now_ = {std::move(shares), 0, 0, 0, -worked(times), -times[Part::exposed], 0};
+  now_ = {std::move(shares), 0, 0, 0, -computed(times), -times[Part::exposed], 0};
   (void)watch_.restart();
 }
 
@@ -28,7 +32,7 @@ void BalanceCount::add_step(std::size_t samples, std::size_t own) {
 
 void BalanceCount::end(const StepTimes& times) {
   if (now_.steps == 0) return;
-  now_.computing += worked(times);
+  now_.computing += computed(times);
   now_.waiting += times[Part::exposed];
   now_.seconds = watch_.elapsed().count();
   ended_.push_back(std::exchange(now_, {}));

@@ -14,7 +14,7 @@ namespace ringside::trainer {
 /// One rank's part.
 struct RankBalance {
   std::int64_t samples = 0;  ///< that it computed
-  double computing = 0;      ///< seconds
+  double computing = 0;      ///< seconds of forward and backward passes and updates
   double waiting = 0;        ///< seconds in collectives, which slower ranks make longer
 
   [[nodiscard]] double seconds_of_a_sample() const {
@@ -56,9 +56,6 @@ class BalanceCount {
   Stopwatch watch_;
   std::vector<Own> ended_;
 };
-
-/// What of a rank's time is work; hidden communication takes none.
-[[nodiscard]] double worked(const StepTimes& times);
 
 /// How fast a rank computes, from its own steps: the median, as single steps are disturbed.
 class SpeedOfSamples {

@@ -7,6 +7,7 @@
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/json_write.hpp"
+#include "ringside/base/text.hpp"
 #include "ringside/trainer/data/sampler.hpp"
 #include "ringside/trainer/report.hpp"
 
@@ -63,8 +64,64 @@ double cores(const std::vector<EpochReport>& rounds) {
       rounds, [](const EpochReport& report) { return report.processor_seconds / report.seconds; }));
 }
 
+/// What every rank moves in a step. Its batch is as large as those that are timed.
+std::vector<Traffic> traffic_of_step(Engine& engine, const Dataset& data, TrainingSettings settings,
+                                     const Contender& contender) {
+  if (settings.backend.kind == BackendKind::nccl) return {};  // does not tell its algorithms
+  settings.strategy = contender.strategy;
+  settings.steps = 1;
+  settings.untimed_steps = 0;
+  settings.count_traffic = true;
+  World world = make_world(settings.backend, contender.ranks);
+  Observer nobody;
+  std::vector<Traffic> traffic;
+  const auto reports = train(world, engine, data, settings, nobody);
+  for (const auto& rank : reports.front().ranks) traffic.push_back(rank.traffic);
+  return traffic;
+}
+
+std::uint64_t most_sent(const std::vector<Traffic>& ranks) {
+  std::uint64_t most = 0;
+  for (const auto& rank : ranks) most = std::max(most, rank.sent);
+  return most;
+}
+
+std::uint64_t all_sent(const std::vector<Traffic>& ranks) {
+  std::uint64_t sum = 0;
+  for (const auto& rank : ranks) sum += rank.sent;
+  return sum;
+}
+
+/// With the stage of sharding where it is not the usual one.
+std::string name_of(const StrategySettings& strategy) {
+  const bool first_stage = strategy.kind == StrategyKind::sharded && strategy.zero_stage == 1;
+  return fmt::format("{}{}", to_string(strategy.kind), first_stage ? " (1)" : "");
+}
+
 std::string times_the_others(int ranks, double factor) {
   return ranks == 1 ? "-" : fmt::format("{:.2f} x", factor);
+}
+
+std::string bytes_or_nothing(const std::vector<Traffic>& ranks,
+                             std::uint64_t (*which)(const std::vector<Traffic>&)) {
+  return ranks.size() < 2 ? "-" : format_bytes(which(ranks));
+}
+
+Json bytes_json(const std::vector<Traffic>& ranks) {
+  Json sent = Json::array(), received = Json::array();
+  for (const auto& rank : ranks) {
+    sent.push_back(rank.sent);
+    received.push_back(rank.received);
+  }
+  return {{"sent", sent}, {"received", received}};
+}
+
+/// What the table says of the way.
+std::string how_it_travels(const StrategySettings& strategy) {
+  if (strategy.kind == StrategyKind::single) return "-";
+  if (strategy.kind == StrategyKind::pipeline)
+    return fmt::format("{} micro-batches", strategy.micro_batches);
+  return strategy.algorithm.empty() ? "auto" : strategy.algorithm;
 }
 
 }  // namespace
@@ -87,9 +144,11 @@ Comparison compare(Engine& engine, const Dataset& data, const TrainingSettings& 
                    const std::vector<Contender>& contenders, int rounds,
                    const std::function<void(std::size_t, std::size_t, const std::string&)>& going) {
   check_comparison(settings, data);
-  Comparison comparison{contenders, {}};
+  Comparison comparison{contenders, {}, {}};
   comparison.rounds.resize(contenders.size());
   const std::size_t all = contenders.size() * static_cast<std::size_t>(rounds);
+  for (const auto& contender : contenders)
+    comparison.traffic.push_back(traffic_of_step(engine, data, settings, contender));
   Observer nobody;
   for (int round = 0; round < rounds; ++round)
     for (std::size_t i = 0; i < contenders.size(); ++i) {
@@ -105,8 +164,8 @@ Comparison compare(Engine& engine, const Dataset& data, const TrainingSettings& 
 std::string describe(const Contender& contender) {
   const auto& strategy = contender.strategy;
   if (strategy.kind == StrategyKind::single) return "single, 1 rank";
-  return fmt::format("{}, {}, {} ranks", to_string(strategy.kind),
-                     strategy.algorithm.empty() ? "auto" : strategy.algorithm, contender.ranks);
+  return fmt::format("{}, {}, {} ranks", name_of(strategy), how_it_travels(strategy),
+                     contender.ranks);
 }
 
 std::string comparison_table(const Comparison& comparison) {
@@ -114,9 +173,12 @@ std::string comparison_table(const Comparison& comparison) {
       "# measured: medians of {} rounds; speedup: median of same-round ratios (least to most); "
       "ms of a step, mean of the ranks;\n"
       "# rank 0: its processor time and peak memory beside the others' mean\n"
-      "{:<14} {:<20} {:>5} {:>10} {:>21} {:>6} {:>6} {:>8} {:>9} {:>8} {:>7} {:>7}  {:>6} {:>7}\n",
+      "# counted: what the rank that sends most, and all ranks, send in a step\n"
+      "{:<14} {:<20} {:>5} {:>10} {:>21} {:>6} {:>6} {:>8} {:>9} {:>8} {:>7} {:>7}  {:>6} {:>7} "
+      "{:>10} {:>10}\n",
       comparison.rounds[0].size(), "strategy", "algorithm", "ranks", "samples/s", "speedup",
-      "cores", "data", "forward", "backward", "exposed", "hidden", "update", "rank 0", "memory");
+      "cores", "data", "forward", "backward", "exposed", "hidden", "update", "rank 0", "memory",
+      "sent", "in all");
   for (std::size_t i = 0; i < comparison.contenders.size(); ++i) {
     const auto& [ranks, strategy] = comparison.contenders[i];
     const auto& rounds = comparison.rounds[i];
@@ -126,14 +188,13 @@ std::string comparison_table(const Comparison& comparison) {
     const auto ms = [&](Part part) { return step_milliseconds(rounds, part); };
     text += fmt::format(
         "{:<14} {:<20} {:>5} {:>10.0f} {:>7.2f} ({:.2f} to {:.2f}) {:>6.2f} {:>6.2f} {:>8.2f} "
-        "{:>9.2f} {:>8.2f} {:>7.2f} {:>7.2f}  {:>6} {:>7}\n",
-        to_string(strategy.kind),
-        strategy.kind == StrategyKind::single ? "-"
-        : strategy.algorithm.empty()          ? "auto"
-                                              : strategy.algorithm,
-        ranks, samples_per_second(rounds), median(ratios), *least, *most, cores(rounds),
-        ms(Part::data), ms(Part::forward), ms(Part::backward), ms(Part::exposed), ms(Part::hidden),
-        ms(Part::update), times_the_others(ranks, load.work), times_the_others(ranks, load.memory));
+        "{:>9.2f} {:>8.2f} {:>7.2f} {:>7.2f}  {:>6} {:>7} {:>10} {:>10}\n",
+        name_of(strategy), how_it_travels(strategy), ranks, samples_per_second(rounds),
+        median(ratios), *least, *most, cores(rounds), ms(Part::data), ms(Part::forward),
+        ms(Part::backward), ms(Part::exposed), ms(Part::hidden), ms(Part::update),
+        times_the_others(ranks, load.work), times_the_others(ranks, load.memory),
+        bytes_or_nothing(comparison.traffic[i], most_sent),
+        bytes_or_nothing(comparison.traffic[i], all_sent));
   }
   return text;
 }
@@ -148,8 +209,9 @@ std::string comparison_json(const Comparison& comparison) {
     for (std::size_t part = 0; part < part_names.size(); ++part)
       parts[std::string(part_names[part])] = step_milliseconds(rounds, static_cast<Part>(part));
     rows.push_back(
-        {{"strategy", to_string(strategy.kind)},
+        {{"strategy", name_of(strategy)},
          {"algorithm", strategy.algorithm.empty() ? "auto" : strategy.algorithm},
+         {"micro_batches", strategy.micro_batches},
          {"ranks", ranks},
          {"samples_per_second", samples_per_second(rounds)},
          {"rounds", of_rounds(rounds, [](const EpochReport& r) { return r.samples_per_second(); })},
@@ -158,7 +220,8 @@ std::string comparison_json(const Comparison& comparison) {
          {"cores", cores(rounds)},
          {"first_rank_work", load.work},
          {"first_rank_memory", load.memory},
-         {"step_milliseconds", parts}});
+         {"step_milliseconds", parts},
+         {"step_bytes_counted", bytes_json(comparison.traffic[i])}});
   }
   return dump_json({{"kind", "training_comparison"}, {"times", "measured"}, {"rows", rows}});
 }

@@ -21,6 +21,8 @@ struct Comparison {
   std::vector<Contender> contenders;
   /// [contender][round]
   std::vector<std::vector<EpochReport>> rounds;
+  /// [contender][rank]: of one step; no ranks where it cannot be counted.
+  std::vector<std::vector<Traffic>> traffic;
 };
 
 /// Throws Error(invalid_argument) if the steps of a turn, `settings.steps` with the untimed ones,
@@ -29,7 +31,8 @@ void check_comparison(const TrainingSettings& settings, const Dataset& data);
 
 /// Lets the contenders take turns, `rounds` times, so that what the machine does to one it does to
 /// its neighbours: `settings.steps` steps each, of which the first `settings.untimed_steps` are not
-/// timed. `going` is told what comes next. Throws what check_comparison and train do.
+/// timed. What a step moves is counted in a step of its own, before all turns. `going` is told what
+/// comes next. Throws what check_comparison and train do.
 [[nodiscard]] Comparison compare(
     Engine& engine, const Dataset& data, const TrainingSettings& settings,
     const std::vector<Contender>& contenders, int rounds,
@@ -38,8 +41,8 @@ void check_comparison(const TrainingSettings& settings, const Dataset& data);
 /// "distributed, ring, 2 ranks".
 [[nodiscard]] std::string describe(const Contender& contender);
 
-/// Samples per second, the speedup (median of same-round ratios, and their range), and the
-/// milliseconds of a step by part.
+/// Samples per second, the speedup (median of same-round ratios, and their range), the
+/// milliseconds of a step by part, and the bytes that it moves.
 [[nodiscard]] std::string comparison_table(const Comparison& comparison);
 [[nodiscard]] std::string comparison_json(const Comparison& comparison);
 

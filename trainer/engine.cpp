@@ -58,6 +58,11 @@ std::shared_ptr<Engine> engine_for(Model model) {
   return needs_torch(model) ? load_torch_engine() : make_mlp_engine();
 }
 
+Memory grown(Replica& replica, Memory& kept, std::size_t elements) {
+  if (kept.elements < elements) kept = replica.allocate(elements, kept.type);
+  return kept.part({0, elements});
+}
+
 bool keep_freed_memory() {
 #if defined(__GLIBC__)
   constexpr int never = 1 << 30;

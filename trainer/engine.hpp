@@ -13,6 +13,7 @@
 #include "ringside/trainer/batch.hpp"
 #include "ringside/trainer/memory.hpp"
 #include "ringside/trainer/models.hpp"
+#include "ringside/trainer/section.hpp"
 #include "ringside/trainer/sgd.hpp"
 
 namespace ringside::trainer {
@@ -86,6 +87,10 @@ class Replica {
                       const SgdStep& step) = 0;
   void update(const SgdStep& step) { update(parameters(), gradients(), velocity(), step); }
 
+  /// What one rank computes of a model that is split over ranks. Throws Error(unsupported) for a
+  /// cut that this model is not made for.
+  [[nodiscard]] virtual std::unique_ptr<Section> section(const SectionSettings& settings) = 0;
+
   /// Between float32 (or float64) and the type that travels, bfloat16: rounded to nearest even.
   virtual void narrow(Memory from, Memory to) = 0;
   virtual void widen(Memory from, Memory to) = 0;
@@ -99,6 +104,8 @@ class Replica {
   /// is released.
   [[nodiscard]] virtual Memory allocate(std::size_t elements, ElementType type) = 0;
   virtual void release(Memory memory) = 0;
+  /// A matrix of so many rows, all in `from`, becomes its transpose.
+  virtual void transpose(Memory from, std::size_t rows, Memory to) = 0;
   virtual void copy_to_host(Memory from, std::span<std::byte> to) = 0;
   virtual void copy_from_host(std::span<const std::byte> from, Memory to) = 0;
 
@@ -106,6 +113,10 @@ class Replica {
   /// everything from `allocate`, activations.
   [[nodiscard]] virtual std::uint64_t peak_bytes() const = 0;
 };
+
+/// The first `elements` of `kept`, which is replaced by longer memory of the replica's where it is
+/// too short.
+[[nodiscard]] Memory grown(Replica& replica, Memory& kept, std::size_t elements);
 
 /// What a library is and how it is set up, for reports and complaints.
 struct EngineFacts {

@@ -2,6 +2,7 @@
 /// A communicator in front of another: what wrappers have in common. Internal.
 #pragma once
 
+#include <list>
 #include <memory>
 #include <string>
 
@@ -11,7 +12,7 @@
 
 namespace ringside::trainer {
 
-/// All but `run`.
+/// All but `run`. Messages are the inner communicator's asynchronous ones.
 class Forwarding : public Communicator::Implementation {
  public:
   explicit Forwarding(Communicator& inner) : inner_(inner) {}
@@ -23,18 +24,32 @@ class Forwarding : public Communicator::Implementation {
     return {inner_.algorithm_for(request.collective, bytes, request.in_place, options), {}};
   }
   void abort(const std::string& why) override { inner_.abort(why); }
-  void add_message(const Message& /*message*/, const CallOptions& /*options*/,
-                   Over /*over*/) override {
-    throw Error(ErrorCode::unsupported, "a communicator in front of another has no messages");
-  }
-  bool work_on_messages(const std::function<bool()>& /*more*/) override { return true; }
+  void add_message(const Message& message, const CallOptions& options, Over over) override;
+  bool work_on_messages(const std::function<bool()>& more) override;
   [[nodiscard]] std::unique_ptr<Implementation> split(int /*color*/, int /*key*/) override {
     throw Error(ErrorCode::unsupported, "a communicator in front of another is not split");
   }
   void count_threads(int /*more*/) override {}
 
  protected:
+  /// The call, made of the inner communicator.
+  void forward(const Call& call) {
+    inner_.submit(Arguments{call.collective, call.input, call.output, call.blocks, call.type,
+                            call.op, call.root},
+                  *call.options);
+  }
+  /// A message is over, well or not; who waits for it is told when this returns.
+  virtual void after(const Message& /*message*/) {}
+
   Communicator& inner_;
+
+ private:
+  struct UnderWay {
+    Message message;
+    Handle handle;
+    Over over;
+  };
+  std::list<UnderWay> messages_;
 };
 
 }  // namespace ringside::trainer

@@ -84,6 +84,16 @@ void widen_of(const Memory& from, const Memory& to) {
     wide[i] = static_cast<T>(isa_default::to_float32(narrow[i]));
 }
 
+template <class T>
+void transpose_of(const Memory& from, std::size_t rows, const Memory& to) {
+  const std::span<const T> matrix = from.as<T>();
+  const std::span<T> transposed = to.as<T>();
+  const std::size_t columns = matrix.size() / std::max<std::size_t>(rows, 1);
+  for (std::size_t row = 0; row < rows; ++row)
+    for (std::size_t column = 0; column < columns; ++column)
+      transposed[column * rows + row] = matrix[row * columns + column];
+}
+
 }  // namespace
 
 void HostReplica::Free::operator()(void* memory) const {
@@ -126,6 +136,10 @@ void HostReplica::tell(const GradientReady& ready, std::size_t tensor) {
 
 void HostReplica::keep_velocity() {
   if (velocity_.elements == 0) velocity_ = allocate(parameters_.elements, parameters_.type);
+}
+
+std::unique_ptr<Section> HostReplica::section(const SectionSettings& /*settings*/) {
+  throw Error(ErrorCode::unsupported, "this engine computes whole models only");
 }
 
 Loss HostReplica::loss(Memory outputs, std::span<const std::uint8_t> labels, Memory gradient) {
@@ -188,6 +202,13 @@ void HostReplica::release(Memory memory) {
   if (own == owned_.end()) return;
   allocated_ -= own->bytes;
   owned_.erase(own);
+}
+
+void HostReplica::transpose(Memory from, std::size_t rows, Memory to) {
+  if (from.type == ElementType::float64)
+    transpose_of<double>(from, rows, to);
+  else
+    transpose_of<float>(from, rows, to);
 }
 
 void HostReplica::copy_to_host(Memory from, std::span<std::byte> to) {

@@ -24,6 +24,8 @@ class HostReplica : public Replica {
   [[nodiscard]] Memory gradient(std::size_t tensor) override;
   void synchronise_batch_norms(int /*ranks*/, GatherFromRanks /*gather*/) override {}
 
+  /// Refused, where an engine has no sections.
+  [[nodiscard]] std::unique_ptr<Section> section(const SectionSettings& settings) override;
   [[nodiscard]] Loss loss(Memory outputs, std::span<const std::uint8_t> labels,
                           Memory gradient) override;
   void clear_gradients() override;
@@ -36,6 +38,7 @@ class HostReplica : public Replica {
   void clear(Memory memory) override;
   [[nodiscard]] Memory allocate(std::size_t elements, ElementType type) override;
   void release(Memory memory) override;
+  void transpose(Memory from, std::size_t rows, Memory to) override;
   void copy_to_host(Memory from, std::span<std::byte> to) override;
   void copy_from_host(std::span<const std::byte> from, Memory to) override;
 

@@ -16,6 +16,11 @@
 namespace ringside::trainer {
 namespace {
 
+/// A rank's time that has a part; hidden communication takes none.
+double worked(const StepTimes& times) {
+  return times[Part::data] + times[Part::forward] + times[Part::backward] + times[Part::update];
+}
+
 /// Mean over the ranks.
 double mean(const EpochReport& report, Part part) {
   double sum = 0;
@@ -24,7 +29,12 @@ double mean(const EpochReport& report, Part part) {
 }
 
 std::string how_it_travels(const StrategySettings& strategy) {
-  std::string words = strategy.algorithm.empty() ? "auto" : strategy.algorithm;
+  if (strategy.kind == StrategyKind::pipeline)
+    return fmt::format("activations by messages, in {} micro-batches", strategy.micro_batches);
+  if (strategy.kind == StrategyKind::tensor)
+    return "activations by all_gather, their gradients by reduce_scatter";
+  std::string words = fmt::format("{} by {}", to_string(what_sums(strategy.kind)),
+                                  strategy.algorithm.empty() ? "auto" : strategy.algorithm);
   if (strategy.narrow_wire) words += ", as bfloat16";
   const bool could_overlap =
       strategy.kind == StrategyKind::distributed || strategy.kind == StrategyKind::sharded;
@@ -174,9 +184,7 @@ std::string title(const TrainingSettings& settings, const Dataset& data, int ran
                           ? fmt::format(" (ZeRO stage {})", strategy.zero_stage)
                           : "",
                       ranks, ranks == 1 ? "" : "s");
-  if (ranks > 1)
-    text +=
-        fmt::format("; {} by {}", to_string(what_sums(strategy.kind)), how_it_travels(strategy));
+  if (ranks > 1) text += fmt::format("; {}", how_it_travels(strategy));
   if (settings.backend.kind == BackendKind::mpi) text += "; ranks are MPI processes";
   if (runs_on_gpus(settings.backend.kind))
     text += fmt::format("; computed at the host, travelling by {} on GPUs {}",
@@ -320,6 +328,7 @@ std::string json_report(const TrainingSettings& settings, const Dataset& data, i
                  {"algorithm", strategy.algorithm.empty() ? "auto" : strategy.algorithm},
                  {"bfloat16_wire", strategy.narrow_wire},
                  {"overlap", strategy.overlap},
+                 {"micro_batches", strategy.micro_batches},
                  {"slowed_to_bytes_per_second", settings.wire},
                  {"zero_stage", strategy.kind == StrategyKind::sharded ? Json(strategy.zero_stage)
                                                                        : Json(nullptr)},

@@ -14,14 +14,20 @@ class Throttled final : public Forwarding {
       : Forwarding(inner), bytes_per_second_(bytes_per_second) {}
 
   void run(const Call& call) override {
-    inner_.submit(Arguments{call.collective, call.input, call.output, call.blocks, call.type,
-                            call.op, call.root},
-                  *call.options);
-    const auto bytes = static_cast<double>(total_elements(call, size()) * size_of(call.type));
-    std::this_thread::sleep_for(Seconds(bytes / bytes_per_second_));
+    forward(call);
+    last_longer(total_elements(call, size()) * size_of(call.type));
   }
 
  private:
+  /// At the end that receives: one wire is waited for once.
+  void after(const Message& message) override {
+    if (message.direction == Message::Direction::receive)
+      last_longer(message.elements * size_of(message.type));
+  }
+  void last_longer(std::size_t bytes) const {
+    std::this_thread::sleep_for(Seconds(static_cast<double>(bytes) / bytes_per_second_));
+  }
+
   double bytes_per_second_;
 };
 

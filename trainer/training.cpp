@@ -18,6 +18,7 @@
 #include "ringside/trainer/processor_time.hpp"
 #include "ringside/trainer/route.hpp"
 #include "ringside/trainer/shares.hpp"
+#include "ringside/trainer/strategies/split.hpp"
 
 namespace ringside::trainer {
 namespace {
@@ -71,6 +72,8 @@ void check_sense(const TrainingSettings& settings, const Dataset& data, int rank
   demand(data.training.count() > 0, "there is nothing to learn from");
   if (settings.strategy.kind == StrategyKind::single && ranks != 1)
     demand(false, fmt::format("the strategy single is for one rank, not {}", ranks));
+  demand(settings.strategy.micro_batches >= 1, "a pipeline has at least one micro-batch");
+  check_split(settings.strategy.kind, settings.model, ranks);
   demand(settings.strategy.zero_stage == 1 || settings.strategy.zero_stage == 2,
          "sharded has the stages 1 and 2");
   demand(!settings.synchronised_batch_norm || has_batch_norm(settings.model.model),
@@ -78,6 +81,9 @@ void check_sense(const TrainingSettings& settings, const Dataset& data, int rank
   check_speeds(settings.strategy.shares, settings.strategy.slow_ranks, ranks);
   demand(settings.strategy.slow_ranks.empty() || settings.threads == 1,
          "a rank is slowed by its thread's time: it has one");
+  demand(!splits_network(settings.strategy.kind) ||
+             (settings.strategy.shares.empty() && !settings.measured_shares),
+         "ranks that share a network have no shares of a batch");
   if (!settings.measured_shares) return;
   demand(settings.strategy.shares.empty(), "shares are given or measured");
   const std::int64_t steps = steps_to_make(settings, data);
@@ -149,6 +155,7 @@ std::vector<Told> told(const TrainingSettings& s, const Dataset& data) {
       {"list of slow ranks", fmt::format("{}", fmt::join(strategy.slow_ranks, ","))},
       {"bucket sizes", fmt::format("{} {}", strategy.buckets.bytes, strategy.buckets.first_bytes)},
       {"batch", fmt::format("{} in {}", s.batch, s.pieces)},
+      {"number of micro-batches", fmt::to_string(strategy.micro_batches)},
       {"number of epochs", fmt::to_string(s.epochs)},
       {"number of steps", fmt::format("{} {}", s.steps.value_or(-1), s.untimed_steps)},
       {"learning rate", fmt::format("{} {} {}", s.rate, s.warmup_from, s.warmup_epochs)},
@@ -169,8 +176,10 @@ class Trainee {
         settings_(shared.settings),
         comm_(comm),
         replica_(shared.engine.make_replica(settings_.model, settings_.threads)),
-        strategy_(make_strategy(settings_.strategy, *replica_, comm_, times_)),
         shares_(settings_.strategy.shares) {
+    if (settings_.count_traffic) counted_.emplace(counted(comm_, traffic_));
+    strategy_ = make_strategy(settings_.strategy, settings_.model, *replica_,
+                              counted_ ? *counted_ : comm_, times_);
     if (norms != nullptr) strategy_->synchronise_batch_norms(*norms);
     if (settings_.momentum != 0) strategy_->keep_velocity();
     if (settings_.resume) {
@@ -240,6 +249,7 @@ class Trainee {
 
   void begin_timing() {
     times_ = {};
+    traffic_ = {};
     balance_.clear();
     balance_.begin(shares_, times_);
     (void)watch_.restart();
@@ -271,7 +281,7 @@ class Trainee {
           std::max<std::uint64_t>(batch_bytes_, batch.pixels.capacity() + batch.labels.capacity());
       const std::size_t in_piece = part_of(samples.size(), settings_.pieces, piece).length;
       const Loss own = strategy_->accumulate(batch, in_piece, piece + 1 == settings_.pieces);
-      own_samples += strategy_->computed_of(in_piece).length;
+      own_samples += strategy_->computed_of(in_piece);
       loss.sum += own.sum;
       loss.correct += own.correct;
     }
@@ -325,7 +335,7 @@ class Trainee {
   /// Every rank's times; and in `report` the loss of all and the time of the slowest.
   std::vector<RankReport> gather_reports(EpochReport& report, const Loss& sum) {
     constexpr std::size_t parts = part_names.size();
-    std::array<double, parts + 9> own{};
+    std::array<double, parts + 11> own{};
     std::copy_n(times_.seconds().begin(), parts, own.begin());
     own[parts] = static_cast<double>(replica_->peak_bytes() + batch_bytes_);
     own[parts + 1] = sum.sum;
@@ -337,6 +347,8 @@ class Trainee {
     own[parts + 6] = static_cast<double>(memory.gradients);
     own[parts + 7] = static_cast<double>(memory.optimizer);
     own[parts + 8] = static_cast<double>(memory.staging);
+    own[parts + 9] = static_cast<double>(traffic_.sent);
+    own[parts + 10] = static_cast<double>(traffic_.received);
     std::vector<double> all(own.size() * static_cast<std::size_t>(comm_.size()));
     comm_.all_gather(own, all);
     std::vector<RankReport> ranks(static_cast<std::size_t>(comm_.size()));
@@ -351,6 +363,7 @@ class Trainee {
       ranks[rank].processor_seconds = its[parts + 4];
       const auto bytes = [&](std::size_t i) { return static_cast<std::uint64_t>(its[parts + i]); };
       ranks[rank].memory = {bytes(5), bytes(6), bytes(7), bytes(8)};
+      ranks[rank].traffic = {bytes(9), bytes(10)};
     }
     report.training = {loss / static_cast<double>(report.samples),
                        static_cast<std::int64_t>(correct), report.samples};
@@ -416,7 +429,9 @@ class Trainee {
   StepTimes times_;
   Stopwatch watch_;
   double processor_ = 0, own_processor_ = 0;  ///< since begin_timing
+  Traffic traffic_;                           ///< since begin_timing
   std::unique_ptr<Replica> replica_;
+  std::optional<Communicator> counted_;
   std::unique_ptr<Strategy> strategy_;
   Position position_;
   RateSchedule schedule_;

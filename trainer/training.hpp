@@ -13,6 +13,7 @@
 #include "ringside/trainer/backend.hpp"
 #include "ringside/trainer/balance.hpp"
 #include "ringside/trainer/checkpoint.hpp"
+#include "ringside/trainer/counted.hpp"
 #include "ringside/trainer/data/dataset.hpp"
 #include "ringside/trainer/engine.hpp"
 #include "ringside/trainer/evaluation.hpp"
@@ -50,8 +51,9 @@ struct TrainingSettings {
   std::int64_t checkpoint_steps = 0;  ///< and after so many steps; 0: not
   std::shared_ptr<const Checkpoint> resume;
   std::int64_t untimed_steps =
-      0;            ///< of this call, the first: not in the report's times and counts
-  double wire = 0;  ///< bytes per second that collectives are slowed down to; 0: not
+      0;                       ///< of this call, the first: not in the report's times and counts
+  double wire = 0;             ///< bytes per second that collectives are slowed down to; 0: not
+  bool count_traffic = false;  ///< RankReport::traffic
 };
 
 /// One rank within an epoch.
@@ -61,6 +63,7 @@ struct RankReport {
   double processor_seconds = 0;
   std::uint64_t peak_bytes = 0;  ///< of its replica and batches, since the beginning
   MemoryUse memory = {};         ///< part of it
+  Traffic traffic = {};          ///< of the strategy's steps, if it was to be counted
 };
 
 struct EpochReport {

@@ -196,11 +196,38 @@ TEST(Train, ComparesStrategiesAndAlgorithms) {
   const auto rows = json::parse(
       compare({"--rounds", "1", "--steps", "1", "--warmup-steps", "1", "--format", "json"})
           .output)["rows"];
+  expect_part(compare({"--rounds", "1", "--steps", "1", "--warmup-steps", "1", "--strategy",
+                       "sharded", "--zero-stage", "1"})
+                  .output,
+              "sharded (1)");
   ASSERT_EQ(rows.size(), 4U);
   EXPECT_EQ(rows[0]["strategy"], "single");
   EXPECT_DOUBLE_EQ(rows[0]["speedup"], 1.0);
   EXPECT_EQ(rows[1]["strategy"], "data_parallel");
   EXPECT_GT(rows[1]["first_rank_memory"], 1);
+}
+
+TEST(Train, SplitsTheNetwork) {
+  const auto result = train({"--strategy", "pipeline", "--ranks", "2", "--micro-batches", "3"});
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  expect_part(result.output, "pipeline on 2 ranks; activations by messages, in 3 micro-batches");
+  expect_part(refusal_of({"--strategy", "pipeline", "--ranks", "3"}), "mlp has 2 layers");
+  expect_part(refusal_of({"--strategy", "tensor", "--ranks", "2"}), "inputs first");
+  expect_part(refusal_of({"--strategy", "pipeline", "--micro-batches", "0"}), "--micro-batches");
+}
+
+TEST(Train, ComparesWhatMoves) {
+  const std::vector<std::string> words = {
+      "--rounds", "1", "--steps", "1", "--warmup-steps", "1", "--strategy", "distributed,pipeline"};
+  expect_part(compare(words).output, "pipeline       4 micro-batches");
+  auto as_json = words;
+  as_json.insert(as_json.end(), {"--format", "json"});
+  const auto rows = json::parse(compare(as_json).output)["rows"];
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0]["step_bytes_counted"]["sent"], json::array({0}));
+  EXPECT_GT(rows[1]["step_bytes_counted"]["received"][1], 0);
+  const int activations = 64 * 8 * 4;
+  EXPECT_EQ(rows[2]["step_bytes_counted"]["sent"], json::array({activations, activations}));
 }
 
 TEST(Train, RefusesOptionsThatItWouldNotLookAt) {
@@ -214,6 +241,10 @@ TEST(Train, RefusesOptionsThatItWouldNotLookAt) {
   refused({"--strategy", "from_scratch", "--first-bucket", "1K"},
           "--first-bucket has no meaning with --strategy from_scratch");
   refused({"--strategy", "data_parallel", "--bucket", "1K"}, "--bucket has no meaning");
+  refused({"--micro-batches", "2"}, "--micro-batches has no meaning with --strategy distributed");
+  refused({"--strategy", "pipeline", "-a", "ring"}, "--algorithm has no meaning with --strategy");
+  refused({"--strategy", "pipeline", "--wire-type", "bfloat16"}, "--wire-type has no meaning");
+  refused({"--strategy", "tensor", "--bucket", "1K"}, "--bucket has no meaning");
   refused({"--zero-stage", "1"}, "--zero-stage has no meaning with --strategy distributed");
   refused({"--batch-norm", "synchronised"}, "--batch-norm has no meaning with --model mlp");
   refused({"--ranks", "1", "--shares", "1"}, "--shares has no meaning with --strategy single");

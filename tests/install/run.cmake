@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# cmake -D build= -D work= -D consumer= -D compiler= -D c_compiler= -D launcher= -D generator= -P run.cmake
+# cmake -D build= -D work= -D consumer= -D compiler= -D c_compiler= -D launcher= -D generator=
+#       -D python= -D source= -P run.cmake
 function(run)
   execute_process(COMMAND ${ARGV} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
   if(NOT status EQUAL 0)
@@ -10,13 +11,25 @@ endfunction()
 
 file(REMOVE_RECURSE ${work})
 run(${CMAKE_COMMAND} --install ${build} --prefix ${work}/prefix)
-run(${CMAKE_COMMAND} -S ${consumer} -B ${work}/build -G ${generator} -D CMAKE_BUILD_TYPE=Release
-    -D CMAKE_CXX_COMPILER=${compiler} -D CMAKE_C_COMPILER=${c_compiler}
-    -D CMAKE_CXX_COMPILER_LAUNCHER=${launcher}
-    -D CMAKE_PREFIX_PATH=${work}/prefix)
-run(${CMAKE_COMMAND} --build ${work}/build)
+
+# Builds the project in a folder against what was installed.
+function(build_outside folder into)
+  run(${CMAKE_COMMAND} -S ${folder} -B ${into} -G ${generator} -D CMAKE_BUILD_TYPE=Release
+      -D CMAKE_CXX_COMPILER=${compiler} -D CMAKE_C_COMPILER=${c_compiler}
+      -D CMAKE_CXX_COMPILER_LAUNCHER=${launcher}
+      -D CMAKE_PREFIX_PATH=${work}/prefix)
+  run(${CMAKE_COMMAND} --build ${into})
+endfunction()
+
+build_outside(${consumer} ${work}/build)
 run(${work}/build/consumer)
 run(${work}/build/consumer_c)
+
+if(python)  # the README's program
+  run(${python} ${source}/tests/docs/documents.py ${source}/README.md ${work}/readme)
+  build_outside(${work}/readme/my_program ${work}/readme/build)
+  run(${work}/readme/build/my_program)
+endif()
 
 # Nothing installed may point back into the tree or the build folder.
 file(GLOB_RECURSE package_files ${work}/prefix/*.cmake ${work}/prefix/*.hpp ${work}/prefix/*.h)

@@ -149,6 +149,14 @@ TEST(HostReplica, NarrowsToNearestEven) {
   EXPECT_EQ(wide, (std::vector<float>{1.0F, 1.0F, 1.0F + 4.0F / 256, -2.5F}));
 }
 
+TEST(HostReplica, Transposes) {
+  const auto replica = small_mlp();
+  std::vector<double> matrix = {1, 2, 3, 4, 5, 6}, transposed(6);
+  replica->transpose({matrix.data(), 6, ElementType::float64}, 2,
+                     {transposed.data(), 6, ElementType::float64});
+  EXPECT_EQ(transposed, (std::vector<double>{1, 4, 2, 5, 3, 6}));
+}
+
 TEST(Engine, SaysWhatIsMissingWithoutLibtorch) {
   const ScopedOption nowhere("torch_engine", "no/such/engine.so");
   try {

@@ -219,6 +219,11 @@ TEST(Errors, SettingsThatMakeNoSenseAreRefused) {
   expect_words(distributed([](auto& s) { s.synchronised_batch_norm = true; }), "batch norms");
   expect_words(refused(2, StrategyKind::sharded, [](auto& s) { s.strategy.zero_stage = 3; }),
                "the stages 1 and 2");
+  expect_words(refused(2, StrategyKind::pipeline,
+                       [](auto& s) {
+                         s.strategy.shares = {1, 2};
+                       }),
+               "no shares of a batch");
   const auto measured = [&](const std::function<void(TrainingSettings&)>& change) {
     return distributed([&](auto& s) {
       s.measured_shares = true;

@@ -10,6 +10,11 @@
 
 namespace ringside::tests {
 
+trainer::Engine& mlp_engine() {
+  static const auto mlp = trainer::engine_for(trainer::Model::mlp);
+  return *mlp;
+}
+
 Trained train_on(int ranks, trainer::Engine& engine, trainer::TrainingSettings settings,
                  const trainer::Dataset& data) {
   static std::atomic<int> number = 0;

@@ -17,6 +17,9 @@ inline const trainer::Dataset& small_data() {
   return data;
 }
 
+/// The engine that is always there.
+trainer::Engine& mlp_engine();
+
 /// mlp, or another model, on the small data for a few steps.
 inline trainer::TrainingSettings small_settings(trainer::StrategyKind kind,
                                                 ElementType precision = ElementType::float32) {

@@ -19,11 +19,6 @@ using trainer::MemoryUse;
 using trainer::StrategyKind;
 using trainer::TrainingSettings;
 
-trainer::Engine& engine() {
-  static const auto mlp = trainer::engine_for(trainer::Model::mlp);
-  return *mlp;
-}
-
 /// With momentum, so that there is something to shard.
 TrainingSettings with_momentum(StrategyKind kind, ElementType precision = ElementType::float64) {
   TrainingSettings settings = small_settings(kind, precision);
@@ -33,7 +28,7 @@ TrainingSettings with_momentum(StrategyKind kind, ElementType precision = Elemen
 }
 
 Checkpoint end_of(int ranks, const TrainingSettings& settings) {
-  return train_on(ranks, engine(), settings).end;
+  return train_on(ranks, mlp_engine(), settings).end;
 }
 
 class Stage : public ::testing::TestWithParam<int> {
@@ -45,7 +40,8 @@ class Stage : public ::testing::TestWithParam<int> {
   }
   static MemoryUse memory_of(int ranks, const TrainingSettings& of) {
     MemoryUse most;
-    for (const auto& rank : train_on(ranks, engine(), of).reports.back().ranks) {
+    const auto reports = train_on(ranks, mlp_engine(), of).reports;
+    for (const auto& rank : reports.back().ranks) {
       most.parameters = std::max(most.parameters, rank.memory.parameters);
       most.gradients = std::max(most.gradients, rank.memory.gradients);
       most.optimizer = std::max(most.optimizer, rank.memory.optimizer);
@@ -150,7 +146,7 @@ TEST(Sharded, OfStageTwoHasLessMemoryAtTheMost) {
   settings.evaluate = false;
   const auto peak = [&](StrategyKind kind) {
     settings.strategy.kind = kind;
-    return train_on(4, engine(), settings).reports.back().ranks[1].peak_bytes;
+    return train_on(4, mlp_engine(), settings).reports.back().ranks[1].peak_bytes;
   };
   const std::uint64_t saved = peak(StrategyKind::distributed) - peak(StrategyKind::sharded);
   const std::uint64_t gradients = std::uint64_t{784} * 256 * 4;

@@ -48,11 +48,6 @@ TEST(Shares, AreTheLargestForWhoIsTheFastest) {
   EXPECT_EQ(trainer::shares_by_speed(Shares{1, 100'000}), (Shares{1000, 1}));
 }
 
-trainer::Engine& engine() {
-  static const auto mlp = trainer::engine_for(trainer::Model::mlp);
-  return *mlp;
-}
-
 TrainingSettings one_slow_rank() {
   TrainingSettings settings = small_settings(StrategyKind::distributed);
   settings.epochs = 5;                     // of 4 steps
@@ -61,7 +56,7 @@ TrainingSettings one_slow_rank() {
 }
 
 TEST(SlowRanks, ComputeAsManyTimesLonger) {
-  const auto balance = train_on(2, engine(), one_slow_rank()).reports.back().balance;
+  const auto balance = train_on(2, mlp_engine(), one_slow_rank()).reports.back().balance;
   ASSERT_EQ(balance.size(), 1U);
   EXPECT_EQ(balance[0].steps, 4);
   EXPECT_EQ(balance[0].ranks[0].samples + balance[0].ranks[1].samples, 203);
@@ -70,15 +65,15 @@ TEST(SlowRanks, ComputeAsManyTimesLonger) {
 
 TEST(SlowRanks, ChangeNoBit) {
   TrainingSettings settings = one_slow_rank();
-  const auto slow = train_on(2, engine(), settings).end;
+  const auto slow = train_on(2, mlp_engine(), settings).end;
   settings.strategy.slow_ranks = {};
-  EXPECT_TRUE(same_bits(slow, train_on(2, engine(), settings).end));
+  EXPECT_TRUE(same_bits(slow, train_on(2, mlp_engine(), settings).end));
 }
 
 TEST(MeasuredShares, GiveTheSlowRankLessAndAreReportedBeforeAndAfter) {
   TrainingSettings settings = one_slow_rank();
   settings.measured_shares = true;
-  const auto reports = train_on(2, engine(), settings).reports;
+  const auto reports = train_on(2, mlp_engine(), settings).reports;
   // The tenth step is the second of the third epoch.
   ASSERT_EQ(reports[2].balance.size(), 2U);
   const auto &before = reports[2].balance[0], &after = reports[2].balance[1];

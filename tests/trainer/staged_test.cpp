@@ -35,5 +35,14 @@ TEST_F(OverGpus, EveryStrategyLearnsTheBitsOfTheHost) {
   }
 }
 
+TEST_F(OverGpus, APipelineLearnsTheBitsOfTheHost) {
+  const auto engine = trainer::engine_for(trainer::Model::mlp);
+  trainer::TrainingSettings settings = small_settings(StrategyKind::pipeline);
+  settings.epochs = 1;
+  const auto at_host = train_on(2, *engine, settings).end;
+  settings.backend = {trainer::BackendKind::cuda, gpus_of_three_ranks()};
+  EXPECT_TRUE(same_bits(train_on(2, *engine, settings).end, at_host));
+}
+
 }  // namespace
 }  // namespace ringside::tests

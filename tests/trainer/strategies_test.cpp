@@ -18,14 +18,9 @@ using trainer::Checkpoint;
 using trainer::StrategyKind;
 using trainer::TrainingSettings;
 
-trainer::Engine& engine() {
-  static const auto mlp = trainer::engine_for(trainer::Model::mlp);
-  return *mlp;
-}
-
 /// What training with these settings leaves.
 Checkpoint end_of(int ranks, const TrainingSettings& settings) {
-  return train_on(ranks, engine(), settings).end;
+  return train_on(ranks, mlp_engine(), settings).end;
 }
 
 /// Ten steps in float64, the last of an epoch ragged.
@@ -134,7 +129,7 @@ TEST_P(EveryStrategy, LearnsTheSameWhereSharesAreMeasured) {
   }());
   settings.measured_shares = true;
   settings.strategy.slow_ranks = {1, 20};
-  const Trained trained = train_on(2, engine(), settings);
+  const Trained trained = train_on(2, mlp_engine(), settings);
   EXPECT_LT(worst_difference<double>(trained.end, equal), exact);
   const auto& shares = trained.reports.back().balance.back().shares;
   ASSERT_EQ(shares.size(), 2U);

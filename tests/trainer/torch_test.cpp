@@ -88,6 +88,12 @@ TEST_P(TorchModel, TellsEveryGradientOnceInEveryBackwardPass) {
   }
 }
 
+TEST_P(TorchModel, TellsALayersWeightRightBehindItsBias) {
+  std::vector<std::size_t> ready;
+  (void)loss_of(*replica(), 4, &ready);
+  for (std::size_t i = 0; i < ready.size(); i += 2) EXPECT_EQ(ready[i], ready[i + 1] + 1);
+}
+
 TEST_P(TorchModel, LeavesNoGradientsBetweenItsTensors) {
   const auto one = replica(ElementType::float32);
   std::vector<std::size_t> ready;
@@ -152,11 +158,74 @@ TrainingSettings lenet_settings(StrategyKind kind, ElementType precision) {
 TEST(Lenet, RanksTogetherLearnWhatOneLearns) {
   const auto of = [](StrategyKind kind) { return lenet_settings(kind, ElementType::float64); };
   const Checkpoint one = train_on(1, engine(), of(StrategyKind::single)).end;
-  for (const StrategyKind kind : {StrategyKind::data_parallel, StrategyKind::from_scratch,
-                                  StrategyKind::distributed, StrategyKind::sharded})
+  for (const StrategyKind kind :
+       {StrategyKind::data_parallel, StrategyKind::from_scratch, StrategyKind::distributed,
+        StrategyKind::sharded, StrategyKind::pipeline, StrategyKind::tensor})
     for (const int ranks : {2, 3, 4})
       EXPECT_LT(worst_difference<double>(train_on(ranks, engine(), of(kind)).end, one), 1e-12)
           << to_string(kind) << " on " << ranks;
+}
+
+TEST(Lenet, IsSplitAsWellWithMomentumAndABatchInPieces) {
+  const auto of = [](StrategyKind kind) {
+    TrainingSettings settings = lenet_settings(kind, ElementType::float64);
+    settings.momentum = 0.9;
+    settings.decay = 0.01;
+    settings.pieces = 3;
+    return settings;
+  };
+  const Checkpoint one = train_on(1, engine(), of(StrategyKind::single)).end;
+  for (const StrategyKind kind : {StrategyKind::pipeline, StrategyKind::tensor})
+    EXPECT_LT(worst_difference<double>(train_on(3, engine(), of(kind)).end, one), 1e-12)
+        << to_string(kind);
+}
+
+TEST(Lenet, IsSplitOverAsManyRanksAsItsLastLayerHasOutputs) {
+  TrainingSettings settings = lenet_settings(StrategyKind::single, ElementType::float64);
+  settings.batch = 8;
+  settings.steps = 2;
+  const Checkpoint one = train_on(1, engine(), settings).end;
+  settings.strategy.kind = StrategyKind::tensor;
+  EXPECT_LT(worst_difference<double>(train_on(10, engine(), settings).end, one), 1e-12);
+}
+
+/// What all ranks together send in a step, counted.
+std::uint64_t sent(StrategyKind kind, int ranks, std::size_t batch) {
+  TrainingSettings settings = lenet_settings(kind, ElementType::float32);
+  settings.batch = batch;
+  settings.steps = 1;
+  settings.count_traffic = true;
+  if (kind == StrategyKind::distributed) settings.strategy.algorithm = "ring";
+  std::uint64_t sum = 0, received = 0;
+  const auto reports = train_on(ranks, engine(), settings).reports;
+  for (const auto& rank : reports.front().ranks) {
+    sum += rank.traffic.sent;
+    received += rank.traffic.received;
+  }
+  EXPECT_EQ(sum, received);
+  return sum;
+}
+
+TEST(Lenet, MovesTheBytesOfTheFormulas) {
+  constexpr std::uint64_t conv1 = 20 * 13 * 13, conv2 = 50 * 4 * 4, fc1 = 128, fc2 = 10;
+  for (const std::uint64_t batch : {16, 160}) {
+    const std::uint64_t sample_bytes = 4 * batch;
+    // There and back across each cut.
+    EXPECT_EQ(sent(StrategyKind::pipeline, 2, batch), 2 * conv1 * sample_bytes);
+    EXPECT_EQ(sent(StrategyKind::pipeline, 4, batch), 2 * (conv1 + conv2 + fc1) * sample_bytes);
+    for (const int ranks : {2, 4}) {
+      const auto others = static_cast<std::uint64_t>(ranks - 1);
+      // All but the own slice of every layer's outputs; the same of the gradients, but the last's.
+      EXPECT_EQ(sent(StrategyKind::tensor, ranks, batch),
+                others * (2 * (conv1 + conv2 + fc1) + fc2) * sample_bytes);
+      // Twice all gradients, whatever the batch (and what lies between tensors in a bucket).
+      const std::uint64_t gradients = sent(StrategyKind::distributed, ranks, batch);
+      EXPECT_GE(gradients, 2 * others * 4 * 129'068);
+      EXPECT_LE(gradients, 2 * others * 4 * (129'068 + 8 * 16));
+    }
+  }
+  EXPECT_LT(sent(StrategyKind::tensor, 2, 16), sent(StrategyKind::distributed, 2, 16));
+  EXPECT_GT(sent(StrategyKind::tensor, 2, 160), sent(StrategyKind::distributed, 2, 160));
 }
 
 TEST(Lenet, InFloat32HasTheGradientsOfOneRankAtTheFirstStep) {
@@ -172,7 +241,8 @@ TEST(Lenet, InFloat32HasTheGradientsOfOneRankAtTheFirstStep) {
   };
   const Checkpoint one = first_update(1, StrategyKind::single);
   for (const StrategyKind kind :
-       {StrategyKind::data_parallel, StrategyKind::from_scratch, StrategyKind::distributed})
+       {StrategyKind::data_parallel, StrategyKind::from_scratch, StrategyKind::distributed,
+        StrategyKind::pipeline, StrategyKind::tensor})
     for (const int ranks : {2, 4})
       EXPECT_LT(worst_difference<float>(first_update(ranks, kind), one), 1e-4)
           << to_string(kind) << " on " << ranks;
@@ -252,6 +322,25 @@ TEST_P(SynchronisedBatchNorm, HoldsForUnequalSharesAndRanksWithoutSamples) {
 INSTANTIATE_TEST_SUITE_P(Strategies, SynchronisedBatchNorm,
                          ::testing::Values(StrategyKind::data_parallel, StrategyKind::from_scratch,
                                            StrategyKind::distributed, StrategyKind::sharded));
+
+TEST(Resnet18, ShardedHoldsAPartOfGradientsAndMomentum) {
+  TrainingSettings settings = lenet_settings(StrategyKind::sharded, ElementType::float32);
+  settings.model = {.model = Model::resnet18, .width = 8};
+  settings.momentum = 0.9;
+  settings.steps = 2;
+  for (const int ranks : {2, 4}) {
+    const auto reports = train_on(ranks, engine(), settings).reports;
+    for (const auto& rank : reports.back().ranks) {
+      const auto& memory = rank.memory;
+      // What distributed has of each of the two.
+      const auto whole = static_cast<double>(memory.parameters);
+      EXPECT_LE(static_cast<double>(memory.gradients + memory.optimizer + memory.staging),
+                (1.0 / ranks + 0.1) * 2 * whole)
+          << ranks;
+      EXPECT_GE(static_cast<double>(memory.optimizer), 0.99 * whole / ranks);
+    }
+  }
+}
 
 TEST(Resnet18, WithLocalBatchNormIsAnotherTraining) {
   TrainingSettings settings = resnet_settings(StrategyKind::distributed);

@@ -18,17 +18,12 @@ using trainer::Part;
 using trainer::StrategyKind;
 using trainer::TrainingSettings;
 
-trainer::Engine& engine() {
-  static const auto mlp = trainer::engine_for(trainer::Model::mlp);
-  return *mlp;
-}
-
 TEST(Training, Learns) {
   TrainingSettings settings = small_settings(StrategyKind::distributed);
   settings.epochs = 40;  // the first weights are so small that some epochs learn nothing
   settings.rate = 0.2;
   settings.model.width = 64;
-  const auto reports = train_on(2, engine(), settings).reports;
+  const auto reports = train_on(2, mlp_engine(), settings).reports;
   ASSERT_EQ(reports.size(), 40U);
   EXPECT_GT(reports.back().test->accuracy(), 0.9);
   EXPECT_LT(reports.back().training.loss, reports.front().training.loss);
@@ -38,8 +33,8 @@ TEST(Training, Learns) {
 Checkpoint in_two_parts(int ranks_before, TrainingSettings before, std::int64_t steps,
                         int ranks_after, TrainingSettings after) {
   before.steps = steps;
-  after.resume = std::make_shared<Checkpoint>(train_on(ranks_before, engine(), before).end);
-  return train_on(ranks_after, engine(), after).end;
+  after.resume = std::make_shared<Checkpoint>(train_on(ranks_before, mlp_engine(), before).end);
+  return train_on(ranks_after, mlp_engine(), after).end;
 }
 
 TEST(Training, ThatIsResumedEndsWithTheBitsOfOneThatWasNot) {
@@ -48,7 +43,7 @@ TEST(Training, ThatIsResumedEndsWithTheBitsOfOneThatWasNot) {
     TrainingSettings settings = small_settings(kind);
     settings.momentum = 0.9;
     settings.warmup_epochs = 1.5;
-    const Checkpoint whole = train_on(3, engine(), settings).end;
+    const Checkpoint whole = train_on(3, mlp_engine(), settings).end;
     EXPECT_EQ(whole.position, (trainer::Position{2, 0}));
     for (const std::int64_t steps : {2, 4, 7})  // an epoch has 4
       EXPECT_TRUE(same_bits(in_two_parts(3, settings, steps, 3, settings), whole))
@@ -58,7 +53,7 @@ TEST(Training, ThatIsResumedEndsWithTheBitsOfOneThatWasNot) {
 
 TEST(Training, IsResumedWithAnotherStrategyAndNumberOfRanks) {
   const auto of = [](StrategyKind kind) { return small_settings(kind, ElementType::float64); };
-  const Checkpoint whole = train_on(1, engine(), of(StrategyKind::single)).end;
+  const Checkpoint whole = train_on(1, mlp_engine(), of(StrategyKind::single)).end;
   const Checkpoint parts =
       in_two_parts(4, of(StrategyKind::data_parallel), 5, 3, of(StrategyKind::distributed));
   EXPECT_LT(worst_difference<double>(parts, whole), 1e-12);
@@ -66,18 +61,18 @@ TEST(Training, IsResumedWithAnotherStrategyAndNumberOfRanks) {
 
 TEST(Training, OfNothingLeftMakesNoStep) {
   TrainingSettings settings = small_settings(StrategyKind::single);
-  auto end = train_on(1, engine(), settings).end;
+  auto end = train_on(1, mlp_engine(), settings).end;
   settings.resume = std::make_shared<Checkpoint>(std::move(end));
   World world = World::threads(1);
   trainer::Observer nobody;
-  EXPECT_TRUE(trainer::train(world, engine(), small_data(), settings, nobody).empty());
+  EXPECT_TRUE(trainer::train(world, mlp_engine(), small_data(), settings, nobody).empty());
 }
 
 TEST(Training, ReportsWhatHappened) {
   TrainingSettings settings = small_settings(StrategyKind::distributed);
   settings.warmup_from = 0.02;
   settings.warmup_epochs = 2;
-  const auto reports = train_on(3, engine(), settings).reports;
+  const auto reports = train_on(3, mlp_engine(), settings).reports;
   ASSERT_EQ(reports.size(), 2U);
   EXPECT_EQ(reports[0].epoch, 1);
   EXPECT_EQ(reports[1].epoch, 2);
@@ -109,7 +104,7 @@ TEST(Training, ReportsWhatHappened) {
 TEST(Training, TellsDeviceZerosLoadOfDataParallel) {
   TrainingSettings settings = small_settings(StrategyKind::data_parallel);
   settings.batch = 200;
-  const auto ranks = train_on(4, engine(), settings).reports.back().ranks;
+  const auto ranks = train_on(4, mlp_engine(), settings).reports.back().ranks;
   for (std::size_t rank = 1; rank < ranks.size(); ++rank) {
     EXPECT_GT(ranks[0].peak_bytes, ranks[rank].peak_bytes);
     EXPECT_GT(ranks[0].times[Part::update], ranks[rank].times[Part::update]);
@@ -130,16 +125,16 @@ TEST(FirstRankLoad, IsThatOfRankZeroBesideTheMeanOfTheOthers) {
 
 TEST(Training, WithoutAThreadForDataIsTheSame) {
   TrainingSettings settings = small_settings(StrategyKind::from_scratch);
-  const Checkpoint ahead = train_on(2, engine(), settings).end;
+  const Checkpoint ahead = train_on(2, mlp_engine(), settings).end;
   settings.prefetch = 0;
-  EXPECT_TRUE(same_bits(ahead, train_on(2, engine(), settings).end));
+  EXPECT_TRUE(same_bits(ahead, train_on(2, mlp_engine(), settings).end));
 }
 
 TEST(Training, OverSlowWiresIsTheSameAndLonger) {
   TrainingSettings settings = small_settings(StrategyKind::from_scratch);
-  const Trained fast = train_on(2, engine(), settings);
+  const Trained fast = train_on(2, mlp_engine(), settings);
   settings.wire = 5e6;
-  const Trained slow = train_on(2, engine(), settings);
+  const Trained slow = train_on(2, mlp_engine(), settings);
   EXPECT_TRUE(same_bits(fast.end, slow.end));
   const double bytes = 4 * 4 * 784 * 16;  // of an epoch's four steps, the biases left out
   EXPECT_GE(slow.reports[0].ranks[0].times[Part::exposed], bytes / settings.wire);
@@ -162,8 +157,8 @@ TEST(Training, TellsItsObserver) {
     int epochs = 0;
   } counter;
   World world = World::threads(2);
-  (void)trainer::train(world, engine(), small_data(), small_settings(StrategyKind::from_scratch),
-                       counter);
+  (void)trainer::train(world, mlp_engine(), small_data(),
+                       small_settings(StrategyKind::from_scratch), counter);
   EXPECT_EQ(counter.before, 8);
   EXPECT_EQ(counter.all, 2 * 203U);
   EXPECT_EQ(counter.epochs, 2);

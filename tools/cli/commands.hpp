@@ -22,6 +22,7 @@ void add_diagnose_command(CLI::App& app, int& exit_code);
 void add_explain_command(CLI::App& app, int& exit_code);
 void add_options_command(CLI::App& app, int& exit_code);
 void add_plan_command(CLI::App& app, int& exit_code);
+void add_report_command(CLI::App& app);
 void add_simulate_command(CLI::App& app);
 void add_topo_command(CLI::App& app, int& exit_code);
 void add_train_command(CLI::App& app, int& exit_code);

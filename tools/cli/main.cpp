@@ -96,6 +96,7 @@ void add_commands(CLI::App& app, int& exit_code) {
 #ifdef RINGSIDE_WITH_TRAINER
   add_train_command(app, exit_code);
 #endif
+  add_report_command(app);
   add_options_command(app, exit_code);
 }
 

@@ -23,7 +23,11 @@
 #include "ringside/collectives/plugin/plan_file.hpp"
 #include "ringside/collectives/selector/choice.hpp"
 #include "ringside/tools/cli/commands.hpp"
+#include "ringside/tools/cli/machine_options.hpp"
 #include "ringside/tools/cli/plan_report.hpp"
+#include "ringside/tools/report/plan_drawing.hpp"
+#include "ringside/tools/report/plan_page.hpp"
+#include "ringside/tools/report/plan_story.hpp"
 
 namespace ringside::cli {
 namespace {
@@ -40,6 +44,7 @@ struct Arguments {
   bool show = false, prove = false, cost = false;
   std::string bytes = "64M";
   std::string access = "direct";
+  std::string topology;
   std::string format;
 };
 
@@ -134,15 +139,39 @@ Plan lowered(Plan plan, Access access) {
   return lower(plan, AccessMatrix(ranks, std::vector<Access>(ranks, access)));
 }
 
+bool is_picture(const Arguments& arguments) {
+  return arguments.format == "svg" || arguments.format == "html";
+}
+
 void check_views(const Arguments& arguments) {
   const bool other_view = arguments.show || arguments.prove || arguments.cost;
   if (arguments.show + arguments.prove + arguments.cost > 1)
     throw Error(ErrorCode::bad_input, "--show, --prove and --cost: choose one");
-  if (arguments.format == "dot" && other_view)
+  if ((arguments.format == "dot" || is_picture(arguments)) && other_view)
     throw Error(ErrorCode::bad_input,
-                "--format dot draws the plan: it goes with no --show, --prove or --cost");
+                fmt::format("--format {} draws the plan: it goes with no --show, --prove or --cost",
+                            arguments.format));
+  if (!arguments.topology.empty() && !is_picture(arguments))
+    throw Error(ErrorCode::bad_input,
+                "--topo is where --format svg and html show the plan: it goes with these");
   if (arguments.format == "json" && arguments.show)
     throw Error(ErrorCode::bad_input, "--show is for people: it has no --format json");
+}
+
+/// The plan step by step, over a machine if one is named.
+std::string animation(const Arguments& arguments, const Plan& plan, std::uint64_t bytes) {
+  check_structure(plan);
+  std::optional<ChosenMachine> chosen;
+  if (!arguments.topology.empty()) {
+    MachineArguments machine;
+    machine.topology = {arguments.topology};
+    chosen = chosen_machine(machine);
+  }
+  const Machine* machine = chosen ? &chosen->machine : nullptr;
+  auto story = report::story_of(plan, machine, static_cast<double>(bytes));
+  if (chosen) story.machine = chosen->name;
+  const auto drawing = report::draw_story(story, chosen ? &machine->topology() : nullptr);
+  return arguments.format == "svg" ? drawing.svg : report::plan_page(story, drawing);
 }
 
 int run(const Arguments& arguments) {
@@ -155,6 +184,7 @@ int run(const Arguments& arguments) {
   check_size(plan);
   const bool json = arguments.format == "json";
   if (arguments.format == "dot") return print(plan_to_dot(plan)), 0;
+  if (is_picture(arguments)) return print(animation(arguments, plan, bytes)), 0;
   if (arguments.prove) {
     const Proof proof = prove(plan);
     print(json ? proof_json(plan, proof) : proof_text(plan, proof));
@@ -189,7 +219,8 @@ void add_plan_command(CLI::App& app, int& exit_code) {
       "  ringside plan ring --ranks 4\n"
       "  ringside plan hierarchical:groups=0-1/2-3 --ranks 4 --show\n"
       "  ringside plan ring --ranks 4 --format json > ring4.json\n"
-      "  ringside plan ring4.json --prove");
+      "  ringside plan ring4.json --prove\n"
+      "  ringside plan naive --ranks 4 --format html > naive.html     # step by step, to watch");
   const auto arguments = std::make_shared<Arguments>();
   command
       ->add_option("PLAN", arguments->plan,
@@ -226,7 +257,12 @@ void add_plan_command(CLI::App& app, int& exit_code) {
           return std::string();
         return fmt::format("expected direct, copy_only or none, got {}", quote(word));
       });
-  add_format_option(*command, arguments->format, {"text", "json", "dot"});
+  command
+      ->add_option("--topo", arguments->topology,
+                   "With --format svg or html: the machine that the data move\n"
+                   "over, rank i on its GPU i (see ringside topo)")
+      ->type_name("PRESET|FILE");
+  add_format_option(*command, arguments->format, {"text", "json", "dot", "svg", "html"});
   command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }
 

@@ -10,6 +10,7 @@
 
 #include "ringside/base/json_write.hpp"
 #include "ringside/base/text.hpp"
+#include "ringside/topology/writers/json_value.hpp"
 
 namespace ringside::cli {
 namespace {
@@ -261,6 +262,10 @@ std::string report_json(const SimulationReport& report) {
   for (const auto& row : report.rows) json["rows"].push_back(row_json(row, machine));
   json["skipped"] = report.skipped;
   json["notes"] = report.notes;
+  // What the links are between, for pictures.
+  const bool has_links = std::ranges::any_of(
+      report.rows, [](const SimulatedRow& row) { return !row.resources.empty(); });
+  if (has_links) json["topology"] = topology_json_value(machine.topology());
   return dump_json(json);
 }
 

@@ -29,6 +29,7 @@
 #include "ringside/trainer/compare.hpp"
 #include "ringside/trainer/report.hpp"
 #include "ringside/trainer/shares.hpp"
+#include "ringside/trainer/strategies/split.hpp"
 #include "ringside/trainer/training.hpp"
 
 namespace ringside::cli {
@@ -40,6 +41,7 @@ using trainer::TrainingSettings;
 
 constexpr int most_ranks = 256;  // threads of a World
 constexpr int most_epochs = 1'000'000;
+constexpr std::int64_t most_micro_batches = 4096;
 
 /// The words of the command line, before they are understood.
 struct Arguments {
@@ -48,7 +50,7 @@ struct Arguments {
   std::string data, synthetic, samples;
   std::string batch = "256", accumulate = "1", epochs = "10", steps;
   std::string rate, warmup, momentum, decay;
-  std::string wire_type = "gradients", bucket, first_bucket, slow_wire;
+  std::string wire_type = "gradients", bucket, first_bucket, slow_wire, micro_batches;
   std::string zero_stage, batch_norm = "local", shares, slow_ranks;
   std::string threads = "1", prefetch = "2";
   std::string checkpoint, checkpoint_steps, resume;
@@ -186,6 +188,8 @@ TrainingSettings settings_of(const Arguments& a) {
     reject("--batch-norm", "local or synchronised", a.batch_norm);
   settings.synchronised_batch_norm = a.batch_norm == "synchronised";
   set_shares(a, settings);
+  if (!a.micro_batches.empty())
+    strategy.micro_batches = count_of("--micro-batches", a.micro_batches, 1, most_micro_batches);
   if (!a.slow_wire.empty())
     settings.wire = static_cast<double>(bytes_of("--slow-wire", a.slow_wire));
   settings.threads = static_cast<int>(count_of("--threads", a.threads, 1, 1024));
@@ -330,11 +334,13 @@ std::vector<Contender> contenders_of(const Arguments& a, const TrainingSettings&
       for (const auto& algorithm : algorithms_of(a.algorithm)) {
         Contender contender{ranks, settings.strategy};
         contender.strategy.kind = kind;
-        // It reduces, which few all-reduces are made for.
-        contender.strategy.algorithm = kind == StrategyKind::data_parallel ? "" : algorithm;
+        // Others reduce to one rank, which few algorithms are made for, or sum no gradients.
+        const bool by_algorithm = kind != StrategyKind::data_parallel && !splits_network(kind);
+        contender.strategy.algorithm = by_algorithm ? algorithm : "";
+        trainer::check_split(kind, settings.model, ranks);
         check_algorithm(contender.strategy, ranks, settings.backend);
         contenders.push_back(contender);
-        if (kind == StrategyKind::data_parallel) break;
+        if (!by_algorithm) break;
       }
     }
   return contenders;
@@ -455,6 +461,8 @@ void add_options(CLI::App& command, Arguments& a) {
                   trainer::steps_to_measure_shares));
   add("--slow-ranks", a.slow_ranks, "X,X,...",
       "Let each rank compute so many times as long: what slower devices would do");
+  add("--micro-batches", a.micro_batches, "N",
+      "pipeline: parts of a batch that follow one another through the ranks (default: 4)");
   add("--slow-wire", a.slow_wire, "SIZE",
       "Let collectives last longer, by their bytes at SIZE a second: what slow links would do");
   add("--threads", a.threads, "N",

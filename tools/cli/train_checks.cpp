@@ -54,15 +54,18 @@ void check_meaning(bool compare, const Given& given, const trainer::TrainingSett
     });
   };
   using enum StrategyKind;
-  if (none_but({single, data_parallel, from_scratch}))
+  if (none_but({single, data_parallel, from_scratch, pipeline, tensor}))
     refuse({"bucket", "first-bucket", "no-overlap"}, with);
-  if (none_but({single}))
-    refuse({"algorithm", "wire-type", "slow-wire", "batch-norm", "shares", "slow-ranks"}, with);
-  if (none_but({single, data_parallel, from_scratch, distributed})) refuse({"zero-stage"}, with);
+  if (none_but({single})) refuse({"slow-wire", "batch-norm", "slow-ranks"}, with);
+  if (none_but({single, pipeline, tensor})) refuse({"algorithm", "wire-type", "shares"}, with);
+  if (none_but({single, data_parallel, from_scratch, distributed, pipeline, tensor}))
+    refuse({"zero-stage"}, with);
+  if (none_but({single, data_parallel, from_scratch, distributed, sharded, tensor}))
+    refuse({"micro-batches"}, with);
   if (!has_batch_norm(settings.model.model))
     refuse({"batch-norm"},
            fmt::format("with --model {}: it has no batch norms", to_string(settings.model.model)));
-  if (compare && none_but({single, data_parallel})) refuse({"algorithm"}, with);
+  if (compare && none_but({single, data_parallel, pipeline, tensor})) refuse({"algorithm"}, with);
   if (settings.backend.kind == trainer::BackendKind::nccl)
     refuse({"algorithm"}, "with --backend nccl: NCCL chooses by itself");
 }

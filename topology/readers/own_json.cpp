@@ -90,7 +90,9 @@ void read_link(const JsonValue& json, Topology& topology) {
     read_direction(*back, topology.link(Topology::reverse(id)));
 }
 
-Topology read_topology(const JsonValue& root) {
+}  // namespace
+
+Topology topology_from_json(const JsonValue& root) {
   if (root["ringside_topology"].integer() != 1)
     root["ringside_topology"].fail("only version 1 of the format is known");
   root.only({"ringside_topology", "name", "nodes", "links", "undecided", "peer_access"});
@@ -115,14 +117,12 @@ Topology read_topology(const JsonValue& root) {
   return topology;
 }
 
-}  // namespace
-
 Topology parse_topology_json(std::string_view text) {
   const JsonDocument document(text, "topology", limits);
   const auto root = document.root();
   if (root.is_object())
-    if (const auto inner = root.find("topology")) return read_topology(*inner);
-  return read_topology(root);
+    if (const auto inner = root.find("topology")) return topology_from_json(*inner);
+  return topology_from_json(root);
 }
 
 std::vector<Reading> read_own_json(const Text& text) {

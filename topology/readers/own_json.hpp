@@ -11,6 +11,11 @@
 
 namespace ringside {
 
+class JsonValue;
+
+/// The value that such a file is. Throws Error(bad_input), saying where, for any other.
+[[nodiscard]] Topology topology_from_json(const JsonValue& root);
+
 /// Throws Error(bad_input) for a text that is no such file, saying where.
 [[nodiscard]] Topology parse_topology_json(std::string_view text);
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 /// Data at the host that travel between GPUs.
 #include <algorithm>
+#include <memory>
+#include <utility>
 
+#include "ringside/base/error.hpp"
 #include "ringside/collectives/executors/cuda/runtime.hpp"
 #include "ringside/collectives/layout.hpp"
 #include "ringside/trainer/backend.hpp"
@@ -17,6 +20,26 @@ class Staged final : public Forwarding {
 
   /// The queue's thread, which runs asynchronous calls.
   void begin_thread() override { (void)cudaSetDevice(device_); }
+
+  void add_message(const Message& message, const CallOptions& options, Over over) override {
+    const std::size_t bytes = message.elements * size_of(message.type);
+    const bool comes = message.direction == Message::Direction::receive;
+    std::shared_ptr<cuda::DeviceMemory> memory;
+    if (auto error = exception_of([&] {
+          memory = std::make_shared<cuda::DeviceMemory>(cuda::DeviceMemory::on(device_, bytes));
+          if (!comes) copy(memory->data(), message.data, bytes, cudaMemcpyHostToDevice);
+        }))
+      return over(std::move(error));
+    Message staged = message;
+    staged.data = memory->data();
+    Forwarding::add_message(
+        staged, options, [=, this, tell = std::move(over)](std::exception_ptr error) {
+          if (comes && !error)
+            error = exception_of(
+                [&] { copy(message.data, memory->data(), bytes, cudaMemcpyDeviceToHost); });
+          tell(std::move(error));
+        });
+  }
 
   void run(const Call& call) override {
     const std::size_t input = bytes_of(call, Buffer::input);

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "ringside/trainer/host_replica.hpp"
+#include "ringside/trainer/mlp/add_scaled.hpp"
+#include "ringside/trainer/mlp/section.hpp"
 
 namespace ringside::trainer {
 namespace {
@@ -14,18 +16,13 @@ namespace {
 /// The tensors' numbers.
 enum Tensor : std::size_t { hidden_weight, hidden_bias, output_weight, output_bias };
 
-/// to += factor x from.
-template <class T>
-void add_scaled(std::span<T> to, T factor, std::span<const T> from) {
-  if (factor == T{0}) return;  // half of all pixels, and every second unit
-  for (std::size_t i = 0; i < to.size(); ++i) to[i] += factor * from[i];
-}
-
 template <class T>
 class Mlp final : public HostReplica {
  public:
   explicit Mlp(const ModelSettings& settings)
-      : HostReplica(settings), width_(static_cast<std::size_t>(width_of(settings))) {}
+      : HostReplica(settings),
+        settings_(settings),
+        width_(static_cast<std::size_t>(width_of(settings))) {}
 
   Memory forward(const BatchView& batch, Mode /*mode*/) override {
     const std::size_t samples = batch.samples();
@@ -59,6 +56,10 @@ class Mlp final : public HostReplica {
     }
     tell(ready, hidden_bias);
     tell(ready, hidden_weight);
+  }
+
+  std::unique_ptr<Section> section(const SectionSettings& cut) override {
+    return make_mlp_section(*this, settings_, cut);
   }
 
   [[nodiscard]] std::uint64_t peak_bytes() const override {
@@ -103,6 +104,7 @@ class Mlp final : public HostReplica {
       add_scaled(out, in[i], weights.subspan(i * out.size(), out.size()));
   }
 
+  ModelSettings settings_;
   std::size_t width_;
   std::vector<T> inputs_, hidden_, outputs_;
 };

@@ -78,7 +78,7 @@ class DataParallel final : public Strategy {
     const auto ranks = static_cast<std::size_t>(comm_.size());
     std::vector<std::size_t> lengths(ranks);
     for (std::size_t rank = 0; rank < ranks; ++rank)
-      lengths[rank] = computed_of(samples, rank).length * elements;
+      lengths[rank] = own_of(samples, rank).length * elements;
     return lengths;
   }
 
@@ -116,10 +116,7 @@ class DataParallel final : public Strategy {
   }
 
   Memory outputs_of_all(std::size_t samples) {
-    const std::size_t elements = samples * classes;
-    if (all_outputs_.elements < elements)
-      all_outputs_ = replica_.allocate(elements, replica_.parameters().type);
-    return all_outputs_.part({0, elements});
+    return grown(replica_, all_outputs_, samples * classes);
   }
 
   Wire wire_;

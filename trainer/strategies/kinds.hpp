@@ -22,5 +22,10 @@ namespace ringside::trainer {
 [[nodiscard]] std::unique_ptr<Strategy> make_sharded(const StrategySettings& settings,
                                                      Replica& replica, Communicator& comm,
                                                      StepTimes& times);
+[[nodiscard]] std::unique_ptr<Strategy> make_pipeline(const StrategySettings& settings,
+                                                      const ModelSettings& model, Replica& replica,
+                                                      Communicator& comm, StepTimes& times);
+[[nodiscard]] std::unique_ptr<Strategy> make_tensor(const ModelSettings& model, Replica& replica,
+                                                    Communicator& comm, StepTimes& times);
 
 }  // namespace ringside::trainer

@@ -6,12 +6,13 @@
 #include "ringside/base/error.hpp"
 #include "ringside/trainer/shares.hpp"
 #include "ringside/trainer/strategies/kinds.hpp"
+#include "ringside/trainer/strategies/split.hpp"
 
 namespace ringside::trainer {
 namespace {
 
 constexpr auto names = std::to_array<std::string_view>(
-    {"single", "data_parallel", "from_scratch", "distributed", "sharded"});
+    {"single", "data_parallel", "from_scratch", "distributed", "sharded", "pipeline", "tensor"});
 
 }  // namespace
 
@@ -36,7 +37,7 @@ void Strategy::take(const StrategySettings& settings) {
     computing_.slow_down(settings.slow_ranks.at(static_cast<std::size_t>(comm_.rank())));
 }
 
-Extent Strategy::computed_of(std::size_t samples, std::size_t rank) const {
+Extent Strategy::own_of(std::size_t samples, std::size_t rank) const {
   return trainer::share_of(samples, shares_, static_cast<std::size_t>(comm_.size()), rank);
 }
 
@@ -75,10 +76,7 @@ Loss Strategy::learn(const BatchView& own, const GradientReady& ready) {
 }
 
 Memory Strategy::output_gradient(std::size_t samples) {
-  const std::size_t elements = samples * classes;
-  if (output_gradient_.elements < elements)
-    output_gradient_ = replica_.allocate(elements, replica_.parameters().type);
-  return output_gradient_.part({0, elements});
+  return grown(replica_, output_gradient_, samples * classes);
 }
 
 Wire::Wire(Replica& replica, bool narrow) : replica_(replica) {
@@ -100,8 +98,8 @@ void Wire::unpack(const Extent& extent) {
 
 namespace {
 
-std::unique_ptr<Strategy> strategy_of(const StrategySettings& settings, Replica& replica,
-                                      Communicator& comm, StepTimes& times) {
+std::unique_ptr<Strategy> strategy_of(const StrategySettings& settings, const ModelSettings& model,
+                                      Replica& replica, Communicator& comm, StepTimes& times) {
   switch (settings.kind) {
     case StrategyKind::single:
       return make_single(replica, comm, times);
@@ -113,15 +111,21 @@ std::unique_ptr<Strategy> strategy_of(const StrategySettings& settings, Replica&
       return make_distributed(settings, replica, comm, times);
     case StrategyKind::sharded:
       return make_sharded(settings, replica, comm, times);
+    case StrategyKind::pipeline:
+      return make_pipeline(settings, model, replica, comm, times);
+    case StrategyKind::tensor:
+      return make_tensor(model, replica, comm, times);
   }
   throw Error(ErrorCode::internal, "no such strategy");
 }
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_strategy(const StrategySettings& settings, Replica& replica,
+std::unique_ptr<Strategy> make_strategy(const StrategySettings& settings,
+                                        const ModelSettings& model, Replica& replica,
                                         Communicator& comm, StepTimes& times) {
-  auto strategy = strategy_of(settings, replica, comm, times);
+  check_split(settings.kind, model, comm.size());
+  auto strategy = strategy_of(settings, model, replica, comm, times);
   strategy->take(settings);
   return strategy;
 }

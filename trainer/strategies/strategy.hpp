@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/// How k ranks learn together: who has which samples, what travels and when.
+/// How k ranks learn together: who has which samples, or which part of the network, what travels
+/// and when.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +27,8 @@ enum class StrategyKind {
   from_scratch,   ///< as d2l 12.5: all-reduce behind the backward pass, tensor by tensor
   distributed,    ///< as DistributedDataParallel: buckets travel while the backward pass goes on
   sharded,        ///< as ZeRO: every rank keeps and updates its part only
+  pipeline,       ///< layers over ranks, micro-batches through them
+  tensor,         ///< a slice of every layer on each rank
 };
 
 [[nodiscard]] std::string_view to_string(StrategyKind kind);
@@ -43,6 +46,7 @@ struct StrategySettings {
   BucketSizes buckets;       ///< distributed, sharded
   /// distributed, sharded: while the backward pass goes on; otherwise nothing goes on meanwhile.
   bool overlap = true;
+  std::size_t micro_batches = 4;  ///< pipeline: of a piece of a batch
   /// sharded: 1 shards what the optimizer keeps, 2 the gradients, too.
   int zero_stage = 2;
   /// Of every batch, one a rank (share_of); empty: equal ones.
@@ -77,10 +81,10 @@ class Strategy {
   /// Others from the next step on, on all ranks.
   void set_shares(std::vector<std::int64_t> shares) { shares_ = std::move(shares); }
 
-  /// Which of a piece's samples this rank loads, and which it computes.
-  [[nodiscard]] virtual Extent loaded_of(std::size_t samples) const { return computed_of(samples); }
-  [[nodiscard]] Extent computed_of(std::size_t samples) const {
-    return computed_of(samples, static_cast<std::size_t>(comm_.rank()));
+  /// Which of a piece's samples this rank loads, and how many it computes with.
+  [[nodiscard]] virtual Extent loaded_of(std::size_t samples) const { return own_of(samples); }
+  [[nodiscard]] virtual std::size_t computed_of(std::size_t samples) const {
+    return own_of(samples).length;
   }
 
   /// Batch norms see the samples of all ranks; their numbers travel by `norms`, another
@@ -112,7 +116,11 @@ class Strategy {
   Loss learn(const BatchView& own, const GradientReady& ready);
   /// Memory for as many outputs' gradients.
   [[nodiscard]] Memory output_gradient(std::size_t samples);
-  [[nodiscard]] Extent computed_of(std::size_t samples, std::size_t rank) const;
+  /// A rank's share of a piece's samples.
+  [[nodiscard]] Extent own_of(std::size_t samples, std::size_t rank) const;
+  [[nodiscard]] Extent own_of(std::size_t samples) const {
+    return own_of(samples, static_cast<std::size_t>(comm_.rank()));
+  }
   /// Whether a rank runs the model: also without samples where others wait for it.
   [[nodiscard]] bool computes(std::size_t samples) const { return samples > 0 || norms_together_; }
 
@@ -143,9 +151,10 @@ class Wire {
   Memory narrow_;  ///< as long as the gradients, or empty
 };
 
-/// Throws Error(invalid_argument) for more than one rank with `single`.
+/// The model is the replica's. Throws Error(invalid_argument) for more than one rank with `single`,
+/// and what check_split does.
 [[nodiscard]] std::unique_ptr<Strategy> make_strategy(const StrategySettings& settings,
-                                                      Replica& replica, Communicator& comm,
-                                                      StepTimes& times);
+                                                      const ModelSettings& model, Replica& replica,
+                                                      Communicator& comm, StepTimes& times);
 
 }  // namespace ringside::trainer

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /// The engine on libtorch: what `libringside_torch.so` is entered by.
 #include <ATen/ATen.h>
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <c10/core/Allocator.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
 #include <dlfcn.h>
-#include <fmt/format.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/function_hook.h>
@@ -20,31 +20,32 @@
 #include <utility>
 #include <vector>
 
-#include "ringside/base/error.hpp"
 #include "ringside/trainer/engine_module.hpp"
 #include "ringside/trainer/host_replica.hpp"
 #include "ringside/trainer/torch/networks.hpp"
+#include "ringside/trainer/torch/section.hpp"
+#include "ringside/trainer/torch/words.hpp"
 
 namespace ringside::trainer::torch_engine {
 namespace {
 
-/// What libtorch throws is many lines long, most of them its call stack.
-template <class Body>
-decltype(auto) in_our_words(Body&& body) {
-  try {
-    return body();
-  } catch (const c10::Error& error) {
-    const std::string text = error.what_without_backtrace();
-    throw Error(ErrorCode::internal, "libtorch: " + text.substr(0, text.find('\n')));
-  }
-}
+/// The type in which a version of libtorch reports how much is allocated: std::int64_t, or
+/// std::size_t from 2.1 on.
+template <class Report>
+struct AllocatedBytes;
+template <class Size>
+struct AllocatedBytes<void (c10::MemoryReportingInfoBase::*)(void*, std::int64_t, Size, Size,
+                                                             c10::Device)> {
+  using Type = Size;
+};
+using Allocated = AllocatedBytes<decltype(&c10::MemoryReportingInfoBase::reportMemoryUsage)>::Type;
 
 /// The most that libtorch has had allocated on this thread at a time. The guard that installs it
 /// reports to it whatever the thread allocates and frees.
 class MemoryCount final : public c10::MemoryReportingInfoBase {
  public:
-  void reportMemoryUsage(void* /*memory*/, std::int64_t bytes, std::int64_t /*allocated*/,
-                         std::int64_t /*reserved*/, c10::Device /*device*/) override {
+  void reportMemoryUsage(void* /*memory*/, std::int64_t bytes, Allocated /*allocated*/,
+                         Allocated /*reserved*/, c10::Device /*device*/) override {
     now_ += bytes;  // negative when freed
     peak_ = std::max(peak_, now_);
   }
@@ -71,9 +72,8 @@ class ReadyHook final : public torch::autograd::FunctionPostHook {
   std::function<void()> ready_;
 };
 
-at::ScalarType scalar_type(ElementType type) {
-  return type == ElementType::float64 ? at::kDouble : at::kFloat;
-}
+/// A shared_ptr, or (2.15) an intrusive_ptr.
+using Accumulator = decltype(torch::autograd::impl::grad_accumulator(std::declval<at::Tensor>()));
 
 class TorchReplica final : public HostReplica {
  public:
@@ -108,14 +108,7 @@ class TorchReplica final : public HostReplica {
   Memory forward(const BatchView& batch, Mode mode) override {
     return in_our_words([&] {
       const at::AutoGradMode gradients(mode == Mode::training);
-      // The blob is only read, and only until its copy of another type is made.
-      auto* pixels = const_cast<std::uint8_t*>(batch.pixels.data());
-      constexpr auto side = static_cast<std::int64_t>(image_side);
-      const auto images =
-          at::from_blob(pixels, {static_cast<std::int64_t>(batch.samples()), 1, side, side},
-                        at::kByte)
-              .to(scalar_type(settings_.precision))
-              .div_(255);
+      const auto images = images_of(batch, scalar_type(settings_.precision));
       auto outputs = outputs_of(settings_, parameters_, statistics_, images, mode == Mode::training,
                                 together_);
       if (mode == Mode::training) graph_ = outputs;
@@ -127,6 +120,8 @@ class TorchReplica final : public HostReplica {
 
   void backward(Memory output_gradient, const GradientReady& ready) override {
     ready_ = ready;
+    bias_told_.assign(parameters_.size() / 2, false);
+    weight_waits_ = bias_told_;
     in_our_words([&] {
       if (!handing_over()) keep_gradients();
       const auto gradient =
@@ -135,6 +130,10 @@ class TorchReplica final : public HostReplica {
       graph_.reset();
     });
     ready_ = {};
+  }
+
+  std::unique_ptr<Section> section(const SectionSettings& cut) override {
+    return make_section(*this, settings_, cut);
   }
 
   [[nodiscard]] std::uint64_t peak_bytes() const override {
@@ -150,7 +149,22 @@ class TorchReplica final : public HostReplica {
       parameters_[tensor].mutable_grad() = gradients[tensor];
   }
 
+  /// libtorch has both of a layer's gradients at once, and accumulates the weight's first. They are
+  /// told as all others come, from the last tensor to the first: buckets that begin with a large
+  /// weight need not wait for the bias behind it.
   void note_ready(std::size_t tensor) {
+    const bool is_weight = tensor % 2 == 0;
+    if (is_weight && !bias_told_[tensor / 2]) {
+      weight_waits_[tensor / 2] = true;
+      return;
+    }
+    tell_of(tensor);
+    if (is_weight) return;
+    bias_told_[tensor / 2] = true;
+    if (weight_waits_[tensor / 2]) tell_of(tensor - 1);
+  }
+
+  void tell_of(std::size_t tensor) {
     if (ready_) ready_(tensor);
     if (handing_over()) parameters_[tensor].mutable_grad().reset();
   }
@@ -167,10 +181,11 @@ class TorchReplica final : public HostReplica {
   ModelSettings settings_;
   std::shared_ptr<MemoryCount> count_;
   c10::DebugInfoGuard counting_;
-  GradientReady ready_;  // of the backward pass under way
+  GradientReady ready_;                         // of the backward pass under way
+  std::vector<bool> bias_told_, weight_waits_;  // in it, by layer: a weight and a bias each
   RanksTogether together_;
   std::vector<at::Tensor> parameters_, statistics_;
-  std::vector<std::shared_ptr<torch::autograd::Node>> accumulators_;
+  std::vector<Accumulator> accumulators_;
   at::Tensor graph_, last_outputs_;
 };
 
@@ -202,12 +217,15 @@ class TorchEngine final : public Engine {
     facts.name = "libtorch " TORCH_VERSION;
     if (blas_.configuration != nullptr) {
       const std::string_view words = blas_.configuration();
-      facts.settings.push_back(
-          fmt::format("BLAS: {}", words.substr(0, words.find_last_not_of(' ') + 1)));
+      facts.settings.push_back("BLAS: " +
+                               std::string(words.substr(0, words.find_last_not_of(' ') + 1)));
+    } else if (at::hasMKL()) {
+      facts.settings.emplace_back("BLAS: MKL");
     } else {
       facts.settings.emplace_back("BLAS: not OpenBLAS");
       facts.warnings.emplace_back(
-          "the BLAS here is not OpenBLAS; the reference BLAS costs LeNet a third of its speed: "
+          "the BLAS here is neither OpenBLAS nor MKL; the reference BLAS costs LeNet a third of "
+          "its speed: "
           "install libopenblas0-pthread");
     }
     return facts;

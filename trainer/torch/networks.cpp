@@ -156,11 +156,10 @@ class Layers {
   std::size_t next_parameter_ = 0, next_statistic_ = 0;
 };
 
-Tensor lenet(Layers layers, Tensor x) {
-  x = at::avg_pool2d(at::relu(layers.convolution(x)), {2, 2}, {2, 2});
-  x = at::avg_pool2d(at::relu(layers.convolution(x)), {2, 2}, {2, 2});
-  x = at::relu(layers.dense(x.flatten(1)));
-  return layers.dense(x);
+Tensor lenet(const std::vector<Tensor>& parameters, Tensor x) {
+  for (std::size_t layer = 0; 2 * layer < parameters.size(); ++layer)
+    x = lenet_layer(layer, x, parameters[2 * layer], parameters[2 * layer + 1]);
+  return x;
 }
 
 Tensor residual_block(Layers& layers, const Tensor& x, bool halves) {
@@ -180,11 +179,33 @@ Tensor resnet18(Layers layers, Tensor x) {
 
 }  // namespace
 
+at::ScalarType scalar_type(ElementType type) {
+  return type == ElementType::float64 ? at::kDouble : at::kFloat;
+}
+
+Tensor images_of(const BatchView& batch, at::ScalarType type) {
+  // The blob is only read, and only until its copy of another type is made.
+  auto* pixels = const_cast<std::uint8_t*>(batch.pixels.data());
+  constexpr auto side = static_cast<std::int64_t>(image_side);
+  return at::from_blob(pixels, {static_cast<std::int64_t>(batch.samples()), 1, side, side},
+                       at::kByte)
+      .to(type)
+      .div_(255);
+}
+
+Tensor lenet_layer(std::size_t layer, const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  constexpr std::size_t first_dense = 2, last = 3;
+  if (layer < first_dense)
+    return at::avg_pool2d(at::relu(at::conv2d(x, weight, bias)), {2, 2}, {2, 2});
+  const Tensor outputs = at::linear(x.flatten(1), weight, bias);
+  return layer == last ? outputs : at::relu(outputs);
+}
+
 Tensor outputs_of(const ModelSettings& settings, const std::vector<Tensor>& parameters,
                   const std::vector<Tensor>& statistics, const Tensor& images, bool training,
                   const RanksTogether& ranks) {
-  const Layers layers(parameters, statistics, training, ranks);
-  return settings.model == Model::lenet ? lenet(layers, images) : resnet18(layers, images);
+  if (settings.model == Model::lenet) return lenet(parameters, images);
+  return resnet18(Layers(parameters, statistics, training, ranks), images);
 }
 
 }  // namespace ringside::trainer::torch_engine

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs every command of the README, docs/ and examples/README.md; says which were not run as they are, and why.
+
+usage: commands_test.py PROGRAM [--full] [--only DOCUMENT] [--verbose]
+
+Commands run in a folder of their document's own, which looks like the root of a clone with a build in build/release,
+in their order, and with the programs of the build first in PATH. What a reader has and a test has not (a file that was
+pasted, nvidia-smi) is made by stage.py. Commands that would measure or train for long are shortened by options
+(shorten.py); the full run measures for as long as the document says. documents.py says how a document tells that a
+command is to be skipped, to fail, or to need a GPU.
+"""
+import argparse
+import collections
+import concurrent.futures
+import dataclasses
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+import compare
+import documents
+import shorten
+import stage
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+@dataclasses.dataclass
+class Outcome:
+    command: documents.Command
+    verdict: str  # "as it is", "shortened", "double", "refused", "skipped", "failed"
+    why: str = ""
+    seconds: float = 0.0
+
+
+# What commands say that cannot run here for want of something; what is wanting.
+WANTING = [(re.compile(r"\bno GPUs?\b"), "no GPU here, and it says so"),
+           (re.compile("a virtual device measures nothing"), "the double of the CUDA runtime has no times"),
+           (re.compile(r"No module named '\w+'|PyTorch is not here"), "a Python module is not here"),
+           (re.compile("dot: command not found"), "Graphviz is not here")]
+
+
+def left_out(command, setting):
+    """Why a command is not even tried, or ""."""
+    if command.how.skip:
+        return command.how.skip
+    if (command.how.full or command.text.startswith("bench/compare_")) and not setting.full:
+        return "in the full run only"
+    if re.match("(cmake|ninja|ctest) .*(preset|build/)", command.text):
+        return "builds the tree or tests it, as was done before this test"
+    if command.text.startswith("mpirun") and not setting.mpirun:
+        return "no mpirun here"
+    return ""
+
+
+def judge(command, done, setting, shortened):
+    """What came of a command that has ended."""
+    printed = done.stdout.splitlines()
+    on_double = command.how.gpu and not setting.gpus
+    if done.returncode != command.how.exit:
+        for words, why in WANTING:
+            if not setting.gpus and words.search(done.stdout):
+                return Outcome(command, "refused", why)
+        return Outcome(command, "failed", f"exit code {done.returncode}, not {command.how.exit}:\n" + "\n".join(printed[-12:]))
+    wrong = compare.difference(command.output, printed, command.how.output)
+    if wrong:
+        return Outcome(command, "failed", wrong)
+    if on_double:
+        return Outcome(command, "double", "on virtual GPUs")
+    return Outcome(command, "shortened" if shortened else "as it is")
+
+
+def run(command, folder, setting):
+    if reason := left_out(command, setting):
+        return Outcome(command, "skipped", reason)
+    text = command.text if command.how.as_it_is else shorten.shortened(command.text, setting.full, bool(command.output))
+    limit = command.how.seconds * (10 if setting.full else 1)
+    environment = stage.environment(setting, folder, command.how.gpu)
+    start = time.monotonic()
+    with subprocess.Popen(["bash", "-c", "set -o pipefail; " + text], cwd=folder, env=environment, text=True, errors="replace",
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True) as process:
+        try:
+            output, _ = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, 9)
+            return Outcome(command, "failed", f"not over after {limit} s: {text}")
+    outcome = judge(command, subprocess.CompletedProcess(text, process.returncode, output), setting, text != command.text)
+    outcome.seconds = time.monotonic() - start
+    return outcome
+
+
+def run_document(document, setting):
+    with tempfile.TemporaryDirectory(prefix="docs_") as name:
+        folder = pathlib.Path(name)
+        stage.furnish(folder, setting, document)
+        return document, [run(command, folder, setting) for command in document.commands]
+
+
+def chosen(only):
+    paths = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "examples" / "README.md"]
+    return [documents.read(path) for path in paths if not only or only in str(path.relative_to(ROOT))]
+
+
+def report(results, verbose):
+    """Prints what was run; the number of failures."""
+    skipped = collections.defaultdict(list)
+    failures = 0
+    for document, outcomes in results:
+        name = document.path.relative_to(ROOT)
+        counts = collections.Counter(outcome.verdict for outcome in outcomes)
+        if counts:
+            print(f"{name}: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
+        for outcome in outcomes:
+            where = f"{name}:{outcome.command.line}"
+            if outcome.verdict == "failed":
+                failures += 1
+                print(f"FAILED {where}: {outcome.command.text}\n  " + outcome.why.replace("\n", "\n  "))
+            elif outcome.why:
+                skipped[(outcome.verdict, outcome.why)].append(where)
+            if verbose:
+                print(f"  {outcome.seconds:6.2f} s  {outcome.verdict:9}  {where}: {outcome.command.text}")
+    for (verdict, why), places in sorted(skipped.items()):
+        print(f"{verdict}: {why}: {', '.join(places)}")
+    totals = collections.Counter(outcome.verdict for _, outcomes in results for outcome in outcomes)
+    print(f"{sum(totals.values())} commands: " + ", ".join(f"{count} {verdict}" for verdict, count in totals.items()))
+    return failures if totals else 1
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program", type=pathlib.Path)
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--verbose", action="store_true")
+    arguments = parser.parse_args()
+    setting = stage.setting_of(ROOT, arguments.program.resolve(), arguments.full)
+    with concurrent.futures.ThreadPoolExecutor(1 if arguments.full else 2) as pool:
+        results = list(pool.map(lambda document: run_document(document, setting), chosen(arguments.only)))
+    return 1 if report(results, arguments.verbose) else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except documents.Refused as refusal:
+        sys.exit(f"commands_test.py: {refusal}")

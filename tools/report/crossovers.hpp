@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+/// Where the fastest algorithm changes with the size of the message.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "ringside/tools/report/runs.hpp"
+
+namespace ringside::report {
+
+/// Two lines that cross, both the fastest on their side.
+struct Crossover {
+  double bytes = 0, us = 0;
+  std::size_t below = 0, above = 0;  ///< which series is the fastest below, and above
+  /// The spreads of the two do not overlap, neither at the size before nor at the one behind.
+  bool clear = true;
+};
+
+/// Between two neighbouring sizes lines are straight on logarithmic axes, as they are drawn. Where
+/// the fastest of one size was not measured at the other, nothing is known of a crossing. Points
+/// of a series rise in size.
+[[nodiscard]] std::vector<Crossover> crossovers(std::span<const Series> series);
+
+}  // namespace ringside::report
