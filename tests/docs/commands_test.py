@@ -51,7 +51,7 @@ def left_out(command, setting):
         return command.how.skip
     if (command.how.full or command.text.startswith("bench/compare_")) and not setting.full:
         return "in the full run only"
-    if re.match("(cmake|ninja|ctest) .*(preset|build/)", command.text):
+    if re.match("cmake .*--preset", command.text):
         return "builds the tree or tests it, as was done before this test"
     if command.text.startswith("mpirun") and not setting.mpirun:
         return "no mpirun here"
@@ -62,7 +62,8 @@ def judge(command, done, setting, shortened):
     """What came of a command that has ended."""
     printed = done.stdout.splitlines()
     on_double = command.how.gpu and not setting.gpus
-    if done.returncode != command.how.exit:
+    findings = command.how.exit == 0 and re.match("ringside diagnose|ringside topo --lint", command.text)
+    if done.returncode != command.how.exit and not (findings and done.returncode == 1):  # 1: it has found something
         for words, why in WANTING:
             if not setting.gpus and words.search(done.stdout):
                 return Outcome(command, "refused", why)

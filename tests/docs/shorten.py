@@ -44,7 +44,7 @@ def shortened(text, full, keep_sizes):
         added = {}
         if command == "train" and "--on" not in words:
             added = TRAIN_COMPARE if "--compare" in words else TRAIN
-            if not full:
+            if not full and not {"pipeline", "tensor"} & set(re.split("[ ,]", rest)):  # these split LeNet
                 added = added | TRAIN_QUICK
             if "resnet18" in words:
                 added = added | {"--width": "4"}
