@@ -104,32 +104,38 @@ def run_document(document, setting):
 
 def chosen(only):
     paths = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "examples" / "README.md"]
-    return [documents.read(path) for path in paths if not only or only in str(path.relative_to(ROOT))]
+    names = {str(path.relative_to(ROOT)): path for path in paths}
+    return [documents.read(path, name) for name, path in names.items() if only in name]
 
 
-def report(results, verbose):
-    """Prints what was run; the number of failures."""
-    skipped = collections.defaultdict(list)
-    failures = 0
-    for document, outcomes in results:
-        name = document.path.relative_to(ROOT)
-        counts = collections.Counter(outcome.verdict for outcome in outcomes)
-        if counts:
-            print(f"{name}: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
-        for outcome in outcomes:
-            where = f"{name}:{outcome.command.line}"
-            if outcome.verdict == "failed":
-                failures += 1
-                print(f"FAILED {where}: {outcome.command.text}\n  " + outcome.why.replace("\n", "\n  "))
-            elif outcome.why:
-                skipped[(outcome.verdict, outcome.why)].append(where)
-            if verbose:
-                print(f"  {outcome.seconds:6.2f} s  {outcome.verdict:9}  {where}: {outcome.command.text}")
-    for (verdict, why), places in sorted(skipped.items()):
+def place(outcome):
+    return f"{outcome.command.document}:{outcome.command.line}"
+
+
+def report(document, outcomes, verbose):
+    """Prints what came of a document's commands; the number of failures."""
+    counts = collections.Counter(outcome.verdict for outcome in outcomes)
+    if counts:
+        print(f"{document.name}: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
+    for outcome in outcomes:
+        if verbose:
+            print(f"  {outcome.seconds:6.2f} s  {outcome.verdict:9}  {place(outcome)}: {outcome.command.text}")
+        if outcome.verdict == "failed":
+            print(f"FAILED {place(outcome)}: {outcome.command.text}\n  " + outcome.why.replace("\n", "\n  "))
+    sys.stdout.flush()
+    return counts["failed"]
+
+
+def summarise(outcomes):
+    """Prints which commands were not run as they are, and why."""
+    reasons = collections.defaultdict(list)
+    for outcome in outcomes:
+        if outcome.why and outcome.verdict != "failed":
+            reasons[(outcome.verdict, outcome.why)].append(place(outcome))
+    for (verdict, why), places in sorted(reasons.items()):
         print(f"{verdict}: {why}: {', '.join(places)}")
-    totals = collections.Counter(outcome.verdict for _, outcomes in results for outcome in outcomes)
-    print(f"{sum(totals.values())} commands: " + ", ".join(f"{count} {verdict}" for verdict, count in totals.items()))
-    return failures if totals else 1
+    totals = collections.Counter(outcome.verdict for outcome in outcomes)
+    print(f"{len(outcomes)} commands: " + ", ".join(f"{count} {verdict}" for verdict, count in totals.items()))
 
 
 def main():
@@ -140,9 +146,13 @@ def main():
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()
     setting = stage.setting_of(ROOT, arguments.program.resolve(), arguments.full)
+    failures, results = 0, []
     with concurrent.futures.ThreadPoolExecutor(1 if arguments.full else 2) as pool:
-        results = list(pool.map(lambda document: run_document(document, setting), chosen(arguments.only)))
-    return 1 if report(results, arguments.verbose) else 0
+        for result in pool.map(lambda document: run_document(document, setting), chosen(arguments.only)):
+            failures += report(*result, arguments.verbose)
+            results += result[1]
+    summarise(results)
+    return 1 if failures or not results else 0
 
 
 if __name__ == "__main__":
