@@ -38,10 +38,11 @@ class Outcome:
     seconds: float = 0.0
 
 
-# What commands say that cannot run here for want of something; what is wanting.
-WANTING = [(re.compile(r"\bno GPUs?\b"), "no GPU here, and it says so"),
-           (re.compile("a virtual device measures nothing"), "the double of the CUDA runtime has no times"),
-           (re.compile(r"No module named '\w+'|PyTorch is not here"), "a Python module is not here"),
+# What commands say that cannot run here for want of something, and what is wanting: GPUs, and others.
+NO_GPU = [(re.compile(r"\bno GPUs?\b"), "no GPU here, and it says so"),
+          (re.compile("a virtual device measures nothing"), "the double of the CUDA runtime has no times")]
+WANTING = [(re.compile("No module named '(safetensors|torch|numpy)'|PyTorch is not here"), "a Python module is not here"),
+           (re.compile("this build has no Chart.js"), "no Chart.js in this build"),
            (re.compile("dot: command not found"), "Graphviz is not here")]
 
 
@@ -64,8 +65,8 @@ def judge(command, done, setting, shortened):
     on_double = command.how.gpu and not setting.gpus
     findings = command.how.exit == 0 and re.match("ringside diagnose|ringside topo --lint", command.text)
     if done.returncode != command.how.exit and not (findings and done.returncode == 1):  # 1: it has found something
-        for words, why in WANTING:
-            if not setting.gpus and words.search(done.stdout):
+        for words, why in WANTING + ([] if setting.gpus else NO_GPU):
+            if words.search(done.stdout):
                 return Outcome(command, "refused", why)
         return Outcome(command, "failed", f"exit code {done.returncode}, not {command.how.exit}:\n" + "\n".join(printed[-12:]))
     wrong = compare.difference(command.output, printed, command.how.output)
