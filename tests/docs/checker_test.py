@@ -86,7 +86,7 @@ class Shortening(unittest.TestCase):
 class Judging(unittest.TestCase):
     def verdict(self, returncode, printed, how=documents.How(), output=()):
         setting = stage.Setting(pathlib.Path("/"), pathlib.Path("/"), pathlib.Path("/"), False, True, False)
-        command = documents.Command(1, "ringside x", how, list(output))
+        command = documents.Command("page.md", 1, "ringside x", how, list(output))
         return commands_test.judge(command, subprocess.CompletedProcess("", returncode, printed), setting, False).verdict
 
     def test_exit_codes_and_output_count(self):

@@ -45,6 +45,7 @@ class How:
 
 @dataclasses.dataclass
 class Command:
+    document: str
     line: int
     text: str
     how: How
@@ -53,7 +54,7 @@ class Command:
 
 @dataclasses.dataclass
 class Document:
-    path: pathlib.Path
+    name: str
     commands: list[Command]
     files: dict[str, str]
 
@@ -123,23 +124,24 @@ def commands_of(first, lines, how, where):
         if prompted and not line.startswith("$ "):
             found[-1].output.append(line)
         elif prompted or is_command(line):
-            found.append(Command(first + begin, line.removeprefix("$ "), how, []))
+            found.append(Command(where, first + begin, line.removeprefix("$ "), how, []))
         elif line.strip() and not line.startswith("#"):
             raise Refused(f"{where}:{first + begin}: '{line}' is among commands and not known as one")
     return found
 
 
-def read(path):
-    document = Document(path, [], {})
+def read(path, name=""):
+    name = name or path.name
+    document = Document(name, [], {})
     for first, lines, comment in blocks(path.read_text(encoding="utf-8")):
         kind, _, rest = comment.partition(": ")
         if kind == "file":
             document.files[rest] = "\n".join(lines) + "\n"
         elif lines and is_command(lines[0]):
-            how = parse_how(rest, f"{path.name}:{first}") if kind == "run" else How()
-            document.commands += commands_of(first, lines, how, path.name)
+            how = parse_how(rest, f"{name}:{first}") if kind == "run" else How()
+            document.commands += commands_of(first, lines, how, name)
         elif kind == "run":
-            raise Refused(f"{path.name}:{first}: no command follows '{comment}'")
+            raise Refused(f"{name}:{first}: no command follows '{comment}'")
     return document
 
 

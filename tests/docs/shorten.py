@@ -44,10 +44,10 @@ def shortened(text, full, keep_sizes):
         added = {}
         if command == "train" and "--on" not in words:
             added = TRAIN_COMPARE if "--compare" in words else TRAIN
-            if not full:
+            if not full and not {"pipeline", "tensor"} & set(re.split("[ ,]", rest)):  # these split LeNet
                 added = added | TRAIN_QUICK
             if "resnet18" in words:
-                added = added | {"--width": "4"}
+                added = added | {"--synthetic": "8", "--width": "4"}
             if "--data" in words:
                 added = {option: value for option, value in added.items() if option != "--synthetic"}
         elif command == "bench" and not full:

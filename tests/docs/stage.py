@@ -63,7 +63,7 @@ def furnish(folder, setting, document):
         place = folder / name
         place.parent.mkdir(parents=True, exist_ok=True)
         if place.exists() or not place.resolve().is_relative_to(folder.resolve()):
-            raise FileExistsError(f"{document.path.name}: the file {name} would be one of the tree's")
+            raise FileExistsError(f"{document.name}: the file {name} would be one of the tree's")
         place.write_text(text, encoding="utf-8")
 
 
