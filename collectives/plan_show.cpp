@@ -104,11 +104,6 @@ struct Picture {
   std::optional<Fault> fault = {};  // why it ends early
 };
 
-std::string label_of(int earlier, int step) {
-  return step - earlier > 1 ? fmt::format("steps {}-{}", earlier + 1, step)
-                            : fmt::format("step {}", step);
-}
-
 /// `rows`: keep the data; `scratch`: that of scratch too.
 Picture draw(const SteppedPlan& ordered, int most_steps, bool rows, bool scratch) {
   const Plan& plan = ordered.plan;
@@ -131,7 +126,7 @@ Picture draw(const SteppedPlan& ordered, int most_steps, bool rows, bool scratch
       picture.fault = data.step();
       ++end;
     }
-    add(label_of(earlier, step), first, end);
+    add(step_label(earlier, step), first, end);
     earlier = step;
     if (picture.fault) break;
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "ringside/collectives/plan_steps.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -47,6 +49,11 @@ SteppedPlan by_step(const Plan& plan) {
     result.steps.push_back(steps[i]);
   }
   return result;
+}
+
+std::string step_label(int earlier, int step) {
+  return step - earlier > 1 ? fmt::format("steps {}-{}", earlier + 1, step)
+                            : fmt::format("step {}", step);
 }
 
 std::optional<Held> PlanMemory::running_value(int rank, int chunk) const {

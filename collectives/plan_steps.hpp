@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,10 @@ struct SteppedPlan {
 
 /// Requires a well-formed plan.
 [[nodiscard]] SteppedPlan by_step(const Plan& plan);
+
+/// "step 3"; "steps 1-2" of ops that read and store, so that their step is two after the one
+/// before.
+[[nodiscard]] std::string step_label(int earlier, int step);
 
 /// What a chunk of memory holds: whose contributions.
 struct Held {

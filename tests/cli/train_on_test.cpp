@@ -139,6 +139,7 @@ TEST(TrainOn, RefusesWhatHasNoMeaning) {
                                              {"--compare"},
                                              {"--slow-wire", "1M"},
                                              {"--threads", "2"},
+                                             {"--micro-batches", "2"},
                                              {"--shares", "1,2"},
                                              {"--batch-norm", "synchronised"}})
     refused(words, words[0] + " has no meaning with --on: nothing is trained");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// The layers of a model by their tensors, channels in slices, and stages of a pipeline.
+/// Layers of models that are split: their tensors, their sizes, and how they are cut.
 #include "ringside/trainer/layers.hpp"
 
 #include <gtest/gtest.h>

@@ -265,11 +265,12 @@ bool is_prediction(const TrainOnArguments& a, const Given& given) {
     for (const auto& figure : a.machine.figures) set_option(figure);  // which says what is wrong
     return false;
   }
-  refuse(given, {"checkpoint", "checkpoint-steps", "resume",      "epochs",   "steps",
-                 "lr",         "no-scaling",       "warmup",      "momentum", "decay",
-                 "data",       "synthetic",        "samples",     "seed",     "threads",
-                 "prefetch",   "no-evaluation",    "backend",     "devices",  "slow-wire",
-                 "compare",    "rounds",           "warmup-steps"},
+  refuse(given, {"checkpoint",   "checkpoint-steps", "resume",     "epochs",   "steps",
+                 "lr",           "no-scaling",       "warmup",     "momentum", "decay",
+                 "data",         "synthetic",        "samples",    "seed",     "threads",
+                 "prefetch",     "no-evaluation",    "batch-norm", "shares",   "slow-ranks",
+                 "backend",      "devices",          "slow-wire",  "compare",  "rounds",
+                 "warmup-steps", "micro-batches"},
          "with --on: nothing is trained");
   if (given("parameters")) refuse(given, {"model", "width", "device-speed"}, "with --parameters");
   if (!given("parameters")) refuse(given, {"layers"}, "without --parameters");

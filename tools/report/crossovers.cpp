@@ -3,23 +3,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <optional>
 #include <set>
 
 namespace ringside::report {
 namespace {
 
-const Point* at(const Series& series, std::uint64_t bytes) {
-  const auto found = std::ranges::lower_bound(series.points, bytes, {}, &Point::bytes);
-  return found != series.points.end() && found->bytes == bytes ? &*found : nullptr;
-}
-
 std::optional<std::size_t> fastest(std::span<const Series> series, std::uint64_t bytes) {
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < series.size(); ++i) {
-    const Point* point = at(series[i], bytes);
-    if (point != nullptr && (!best || point->us < at(series[*best], bytes)->us)) best = i;
+    const Point* point = point_at(series[i], bytes);
+    if (point != nullptr && (!best || point->us < point_at(series[*best], bytes)->us)) best = i;
   }
   return best;
 }
@@ -29,6 +23,11 @@ bool clearly_faster(const Point& fast, const Point& slow) {
 }
 
 }  // namespace
+
+const Point* point_at(const Series& series, std::uint64_t bytes) {
+  const auto found = std::ranges::lower_bound(series.points, bytes, {}, &Point::bytes);
+  return found != series.points.end() && found->bytes == bytes ? &*found : nullptr;
+}
 
 std::vector<Crossover> crossovers(std::span<const Series> series) {
   std::set<std::uint64_t> sizes;
@@ -40,8 +39,10 @@ std::vector<Crossover> crossovers(std::span<const Series> series) {
     if (right == sizes.end()) break;
     const auto below = fastest(series, *left), above = fastest(series, *right);
     if (!below || !above || *below == *above) continue;
-    const Point *old_left = at(series[*below], *left), *old_right = at(series[*below], *right);
-    const Point *new_left = at(series[*above], *left), *new_right = at(series[*above], *right);
+    const Point *old_left = point_at(series[*below], *left),
+                *old_right = point_at(series[*below], *right);
+    const Point *new_left = point_at(series[*above], *left),
+                *new_right = point_at(series[*above], *right);
     if (old_right == nullptr || new_left == nullptr) continue;
     // How far the new one is behind on the left, and ahead on the right.
     const double behind = std::log(new_left->us / old_left->us);

@@ -3,12 +3,16 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
 #include "ringside/tools/report/runs.hpp"
 
 namespace ringside::report {
+
+/// The point of a series at a size, whose points rise in size; null where it has none.
+[[nodiscard]] const Point* point_at(const Series& series, std::uint64_t bytes);
 
 /// Two lines that cross, both the fastest on their side.
 struct Crossover {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <ranges>
 #include <utility>
 
 namespace ringside::report {
@@ -45,8 +44,7 @@ Look Looks::of(const std::string& label) {
       std::ranges::find(known, base_of(label), [](const auto& entry) { return entry.first; });
   Look look = listed != known.end() ? listed->second : Look{unknown_++ % palette_size, 6};
   const auto taken = [&] {
-    return std::ranges::any_of(given_ | std::views::values,
-                               [&](const Look& other) { return other == look; });
+    return std::ranges::any_of(given_, [&](const auto& other) { return other.second == look; });
   };
   // A bare name has what is reserved for it, whatever came before.
   const bool bare = listed != known.end() && label == base_of(label);

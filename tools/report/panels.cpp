@@ -54,11 +54,6 @@ void tell_apart(std::vector<ShownSeries>& all, const Runs& runs) {
       each.label += fmt::format(" #{}", number);
 }
 
-const Point* at(const Series& series, std::uint64_t bytes) {
-  const auto found = std::ranges::lower_bound(series.points, bytes, {}, &Point::bytes);
-  return found != series.points.end() && found->bytes == bytes ? &*found : nullptr;
-}
-
 /// How far a series is from the fastest of its kind of figures: geometric mean over sizes; and
 /// whether it is the fastest anywhere.
 struct Standing {
@@ -73,7 +68,8 @@ Standing standing_of(const Series& one, const std::vector<ShownSeries>& all) {
     double best = point.us;
     for (const auto& other : all)
       if (takes_part(other.series) && other.series.figures == one.figures)
-        if (const Point* theirs = at(other.series, point.bytes)) best = std::min(best, theirs->us);
+        if (const Point* theirs = point_at(other.series, point.bytes))
+          best = std::min(best, theirs->us);
     sum += std::log(point.us / best);
     standing.wins |= best == point.us;
   }
@@ -132,7 +128,7 @@ RatioCurve ratio_of(const Variant& variant, const Series& peer) {
     std::string name;
     for (const auto& other : variant.series) {
       if (other.series.role != Role::ours || other.series.figures != Figures::measured) continue;
-      const Point* ours = at(other.series, point.bytes);
+      const Point* ours = point_at(other.series, point.bytes);
       if (ours != nullptr && (best == nullptr || ours->us < best->us)) {
         best = ours;
         name = other.series.label;

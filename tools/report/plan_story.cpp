@@ -110,11 +110,6 @@ double busiest_resource(const Machine& machine, const std::vector<Move>& moves, 
   return longest;
 }
 
-std::string label_of(int earlier, int step) {
-  return step - earlier > 1 ? fmt::format("steps {}-{}", earlier + 1, step)
-                            : fmt::format("step {}", step);
-}
-
 }  // namespace
 
 double Story::duration() const {
@@ -149,7 +144,7 @@ Story story_of(const Plan& plan, const Machine* machine, double bytes) {
   std::size_t moves = 0;
   int earlier = 0;
   for (std::size_t first = 0, end = 0; first < ordered.size() && !story.fault; first = end) {
-    StoryStep step{.label = label_of(earlier, stepped.steps[first])};
+    StoryStep step{.label = step_label(earlier, stepped.steps[first])};
     while (end < ordered.size() && stepped.steps[end] == stepped.steps[first] && !story.fault) {
       const Op op = ordered.op(end);
       add_reads(op, memory, step);
