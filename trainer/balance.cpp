@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ringside/base/error.hpp"
+#include "ringside/trainer/median.hpp"
 
 namespace ringside::trainer {
 
@@ -64,10 +65,7 @@ std::int64_t SpeedOfSamples::nanoseconds() const {
   if (seconds_of_a_sample_.empty())
     throw Error(ErrorCode::invalid_argument,
                 "shares cannot be measured: a rank had no samples in any step");
-  std::vector<double> sorted = seconds_of_a_sample_;
-  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-  std::nth_element(sorted.begin(), middle, sorted.end());
-  return static_cast<std::int64_t>(std::llround(1e9 * *middle));
+  return static_cast<std::int64_t>(std::llround(1e9 * median(seconds_of_a_sample_)));
 }
 
 }  // namespace ringside::trainer

@@ -9,16 +9,11 @@
 #include "ringside/base/json_write.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/trainer/data/sampler.hpp"
+#include "ringside/trainer/median.hpp"
 #include "ringside/trainer/report.hpp"
 
 namespace ringside::trainer {
 namespace {
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
 
 std::vector<double> of_rounds(const std::vector<EpochReport>& rounds,
                               const std::function<double(const EpochReport&)>& value) {
@@ -92,12 +87,6 @@ std::uint64_t all_sent(const std::vector<Traffic>& ranks) {
   return sum;
 }
 
-/// With the stage of sharding where it is not the usual one.
-std::string name_of(const StrategySettings& strategy) {
-  const bool first_stage = strategy.kind == StrategyKind::sharded && strategy.zero_stage == 1;
-  return fmt::format("{}{}", to_string(strategy.kind), first_stage ? " (1)" : "");
-}
-
 std::string times_the_others(int ranks, double factor) {
   return ranks == 1 ? "-" : fmt::format("{:.2f} x", factor);
 }
@@ -164,8 +153,8 @@ Comparison compare(Engine& engine, const Dataset& data, const TrainingSettings& 
 std::string describe(const Contender& contender) {
   const auto& strategy = contender.strategy;
   if (strategy.kind == StrategyKind::single) return "single, 1 rank";
-  return fmt::format("{}, {}, {} ranks", name_of(strategy), how_it_travels(strategy),
-                     contender.ranks);
+  return fmt::format("{}, {}, {} ranks", name_of(strategy.kind, strategy.zero_stage),
+                     how_it_travels(strategy), contender.ranks);
 }
 
 std::string comparison_table(const Comparison& comparison) {
@@ -189,10 +178,10 @@ std::string comparison_table(const Comparison& comparison) {
     text += fmt::format(
         "{:<14} {:<20} {:>5} {:>10.0f} {:>7.2f} ({:.2f} to {:.2f}) {:>6.2f} {:>6.2f} {:>8.2f} "
         "{:>9.2f} {:>8.2f} {:>7.2f} {:>7.2f}  {:>6} {:>7} {:>10} {:>10}\n",
-        name_of(strategy), how_it_travels(strategy), ranks, samples_per_second(rounds),
-        median(ratios), *least, *most, cores(rounds), ms(Part::data), ms(Part::forward),
-        ms(Part::backward), ms(Part::exposed), ms(Part::hidden), ms(Part::update),
-        times_the_others(ranks, load.work), times_the_others(ranks, load.memory),
+        name_of(strategy.kind, strategy.zero_stage), how_it_travels(strategy), ranks,
+        samples_per_second(rounds), median(ratios), *least, *most, cores(rounds), ms(Part::data),
+        ms(Part::forward), ms(Part::backward), ms(Part::exposed), ms(Part::hidden),
+        ms(Part::update), times_the_others(ranks, load.work), times_the_others(ranks, load.memory),
         bytes_or_nothing(comparison.traffic[i], most_sent),
         bytes_or_nothing(comparison.traffic[i], all_sent));
   }
@@ -209,9 +198,10 @@ std::string comparison_json(const Comparison& comparison) {
     for (std::size_t part = 0; part < part_names.size(); ++part)
       parts[std::string(part_names[part])] = step_milliseconds(rounds, static_cast<Part>(part));
     rows.push_back(
-        {{"strategy", name_of(strategy)},
+        {{"strategy", name_of(strategy.kind, strategy.zero_stage)},
          {"algorithm", strategy.algorithm.empty() ? "auto" : strategy.algorithm},
-         {"micro_batches", strategy.micro_batches},
+         {"micro_batches",
+          strategy.kind == StrategyKind::pipeline ? Json(strategy.micro_batches) : Json(nullptr)},
          {"ranks", ranks},
          {"samples_per_second", samples_per_second(rounds)},
          {"rounds", of_rounds(rounds, [](const EpochReport& r) { return r.samples_per_second(); })},

@@ -11,6 +11,7 @@
 
 #include "ringside/base/json_write.hpp"
 #include "ringside/base/text.hpp"
+#include "ringside/trainer/grouped.hpp"
 #include "ringside/trainer/shares.hpp"
 
 namespace ringside::trainer {
@@ -28,9 +29,11 @@ double mean(const EpochReport& report, Part part) {
   return sum / static_cast<double>(std::max<std::size_t>(report.ranks.size(), 1));
 }
 
-std::string how_it_travels(const StrategySettings& strategy) {
+/// `samples`: that are accumulated at a time.
+std::string how_it_travels(const StrategySettings& strategy, std::size_t samples) {
   if (strategy.kind == StrategyKind::pipeline)
-    return fmt::format("activations by messages, in {} micro-batches", strategy.micro_batches);
+    return fmt::format("activations by messages, in {} micro-batches",
+                       std::min(strategy.micro_batches, samples));
   if (strategy.kind == StrategyKind::tensor)
     return "activations by all_gather, their gradients by reduce_scatter";
   std::string words = fmt::format("{} by {}", to_string(what_sums(strategy.kind)),
@@ -82,8 +85,14 @@ Json json_of(const Balance& balance) {
           {"ranks", ranks}};
 }
 
+/// Ranks that split the network each compute the whole batch.
 std::string words_of_shares(const Balance& balance) {
-  return balance.shares.empty() ? "equal" : to_words(balance.shares);
+  if (!balance.shares.empty()) return to_words(balance.shares);
+  const bool all_have_all =
+      balance.ranks.size() > 1 &&
+      std::all_of(balance.ranks.begin(), balance.ranks.end(),
+                  [&](const RankBalance& rank) { return rank.samples == balance.samples; });
+  return all_have_all ? "whole batches" : "equal";
 }
 
 /// The part of the time that the least busy rank computes.
@@ -98,9 +107,10 @@ std::string rows_of(const Balance& balance) {
   std::string text;
   for (std::size_t rank = 0; rank < balance.ranks.size(); ++rank) {
     const auto& its = balance.ranks[rank];
-    text += fmt::format("  {:<16} {:>4} {:>9} {:>12.2f} {:>10.2f} {:>12.1f}\n",
-                        words_of_shares(balance), rank, its.samples, its.computing, its.waiting,
-                        1e6 * its.seconds_of_a_sample());
+    text +=
+        fmt::format("  {:<16} {:>4} {:>9} {:>12.2f} {:>10.2f} {:>12}\n", words_of_shares(balance),
+                    rank, its.samples, its.computing, its.waiting,
+                    its.samples > 0 ? fmt::format("{:.1f}", 1e6 * its.seconds_of_a_sample()) : "-");
   }
   return text;
 }
@@ -114,7 +124,11 @@ std::string summary_of(const Balance& balance) {
 }
 
 /// How long ranks would compute the same samples in equal shares, by what each took for a sample.
+/// Nothing is known of a rank that had none.
 std::string with_equal_shares(const Balance& balance) {
+  if (std::any_of(balance.ranks.begin(), balance.ranks.end(),
+                  [](const RankBalance& rank) { return rank.samples == 0; }))
+    return "";
   std::vector<double> seconds;
   const auto equal =
       static_cast<double>(balance.samples) / static_cast<double>(balance.ranks.size());
@@ -122,14 +136,6 @@ std::string with_equal_shares(const Balance& balance) {
     seconds.push_back(rank.seconds_of_a_sample() * equal);
   return fmt::format("# worked out: with equal shares they would compute {:.2f} s\n",
                      fmt::join(seconds, ", "));
-}
-
-/// With "123,456".
-std::string grouped(std::size_t number) {
-  std::string digits = fmt::to_string(number);
-  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3)
-    digits.insert(static_cast<std::size_t>(at), ",");
-  return digits;
 }
 
 Json json_of(const StepTimes& times) {
@@ -169,6 +175,11 @@ Json json_of(const EpochReport& report) {
 
 }  // namespace
 
+std::string name_of(StrategyKind kind, int zero_stage) {
+  const bool first_stage = kind == StrategyKind::sharded && zero_stage == 1;
+  return fmt::format("{}{}", to_string(kind), first_stage ? " (1)" : "");
+}
+
 std::string title(const TrainingSettings& settings, const Dataset& data, int ranks,
                   const EngineFacts& engine) {
   const auto& model = settings.model;
@@ -184,7 +195,9 @@ std::string title(const TrainingSettings& settings, const Dataset& data, int ran
                           ? fmt::format(" (ZeRO stage {})", strategy.zero_stage)
                           : "",
                       ranks, ranks == 1 ? "" : "s");
-  if (ranks > 1) text += fmt::format("; {}", how_it_travels(strategy));
+  if (ranks > 1)
+    text += fmt::format(
+        "; {}", how_it_travels(strategy, part_of(settings.batch, settings.pieces, 0).length));
   if (settings.backend.kind == BackendKind::mpi) text += "; ranks are MPI processes";
   if (runs_on_gpus(settings.backend.kind))
     text += fmt::format("; computed at the host, travelling by {} on GPUs {}",
@@ -312,41 +325,43 @@ std::string json_report(const TrainingSettings& settings, const Dataset& data, i
   const auto& strategy = settings.strategy;
   Json epochs = Json::array();
   for (const auto& report : reports) epochs.push_back(json_of(report));
-  const Json all{{"kind", "training"},
-                 {"times", "measured"},
-                 {"model", to_string(model.model)},
-                 {"width", width_of(model)},
-                 {"parameters", tensors_of(model).parameters.numbers()},
-                 {"precision", to_string(model.precision)},
-                 {"data", data.name},
-                 {"training_samples", data.training.count()},
-                 {"test_samples", data.test.count()},
-                 {"ranks", ranks},
-                 {"backend", to_string(settings.backend.kind)},
-                 {"devices", devices_of(settings.backend, ranks)},
-                 {"strategy", to_string(strategy.kind)},
-                 {"algorithm", strategy.algorithm.empty() ? "auto" : strategy.algorithm},
-                 {"bfloat16_wire", strategy.narrow_wire},
-                 {"overlap", strategy.overlap},
-                 {"micro_batches", strategy.micro_batches},
-                 {"slowed_to_bytes_per_second", settings.wire},
-                 {"zero_stage", strategy.kind == StrategyKind::sharded ? Json(strategy.zero_stage)
-                                                                       : Json(nullptr)},
-                 {"synchronised_batch_norm", settings.synchronised_batch_norm},
-                 {"shares", strategy.shares},
-                 {"measured_shares", settings.measured_shares},
-                 {"slowed_ranks", strategy.slow_ranks},
-                 {"batch", settings.batch},
-                 {"pieces", settings.pieces},
-                 {"learning_rate", settings.rate},
-                 {"warmup_epochs", settings.warmup_epochs},
-                 {"momentum", settings.momentum},
-                 {"decay", settings.decay},
-                 {"seed", model.seed},
-                 {"engine", engine.name},
-                 {"engine_settings", engine.settings},
-                 {"threads_per_rank", settings.threads},
-                 {"epochs", epochs}};
+  const Json all{
+      {"kind", "training"},
+      {"times", "measured"},
+      {"model", to_string(model.model)},
+      {"width", width_of(model)},
+      {"parameters", tensors_of(model).parameters.numbers()},
+      {"precision", to_string(model.precision)},
+      {"data", data.name},
+      {"training_samples", data.training.count()},
+      {"test_samples", data.test.count()},
+      {"ranks", ranks},
+      {"backend", to_string(settings.backend.kind)},
+      {"devices", devices_of(settings.backend, ranks)},
+      {"strategy", to_string(strategy.kind)},
+      {"algorithm", strategy.algorithm.empty() ? "auto" : strategy.algorithm},
+      {"bfloat16_wire", strategy.narrow_wire},
+      {"overlap", strategy.overlap},
+      {"micro_batches",
+       strategy.kind == StrategyKind::pipeline ? Json(strategy.micro_batches) : Json(nullptr)},
+      {"slowed_to_bytes_per_second", settings.wire},
+      {"zero_stage",
+       strategy.kind == StrategyKind::sharded ? Json(strategy.zero_stage) : Json(nullptr)},
+      {"synchronised_batch_norm", settings.synchronised_batch_norm},
+      {"shares", strategy.shares},
+      {"measured_shares", settings.measured_shares},
+      {"slowed_ranks", strategy.slow_ranks},
+      {"batch", settings.batch},
+      {"pieces", settings.pieces},
+      {"learning_rate", settings.rate},
+      {"warmup_epochs", settings.warmup_epochs},
+      {"momentum", settings.momentum},
+      {"decay", settings.decay},
+      {"seed", model.seed},
+      {"engine", engine.name},
+      {"engine_settings", engine.settings},
+      {"threads_per_rank", settings.threads},
+      {"epochs", epochs}};
   return dump_json(all);
 }
 

@@ -13,6 +13,9 @@ namespace ringside::trainer {
 [[nodiscard]] std::string title(const TrainingSettings& settings, const Dataset& data, int ranks,
                                 const EngineFacts& engine);
 
+/// Of a strategy, with the stage of sharding where it is not the usual one: "sharded (1)".
+[[nodiscard]] std::string name_of(StrategyKind kind, int zero_stage);
+
 /// The head of the table of epochs, and a row of it. Behind loss and accuracies: how fast, and
 /// which part of the ranks' time went where.
 [[nodiscard]] std::string table_head();

@@ -98,6 +98,20 @@ TEST(TrainOn, HelpsAModelOfAnySize) {
   EXPECT_GT(report["what_ifs"][3]["efficiency"], report["what_ifs"][1]["efficiency"]);
 }
 
+TEST(TrainOn, NamesTheStageOfSharding) {
+  const std::vector<std::string> first = {"--strategy", "sharded", "--zero-stage", "1"};
+  const auto text = on_box(first).output;
+  expect_part(text, "\nsharded (1) ");
+  expect_part(text, "what if: sharded (1) by auto");
+  EXPECT_EQ(predicted(first)["zero_stage"], 1);
+  EXPECT_EQ(predicted({"--strategy", "sharded"})["zero_stage"], 2);
+}
+
+TEST(TrainOn, SaysThatNothingIsHiddenWhereItIsNot) {
+  const auto report = predicted({"--strategy", "from_scratch", "--algorithm", "two_shot"});
+  EXPECT_EQ(report["rows"][1]["hidden_seconds"], 0);
+}
+
 TEST(TrainOn, TakesTheMachineAsItMightBe) {
   const std::vector<std::string> words = {"--model", "resnet18",   "-a",
                                           "ring",    "--strategy", "from_scratch"};
@@ -150,6 +164,8 @@ TEST(TrainOn, RefusesWhatHasNoMeaning) {
           "--device-speed has no meaning with --step-seconds");
   refused({"--strategy", "from_scratch", "--bucket", "1M"}, "--bucket has no meaning");
   refused({"--strategy", "distributed", "--zero-stage", "1"}, "--zero-stage has no meaning");
+  refused({"--strategy", "sharded,data_parallel", "--algorithm", "ring"},
+          "--algorithm has no meaning with --on but for from_scratch and distributed");
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"--parameters", "7B"},
                                              {"--step-seconds", "1"},
@@ -179,6 +195,8 @@ TEST(TrainOn, RefusesBadInputInOneLine) {
   refused({"--device-speed", "d2l-1999"}, "of lenet there are d2l-2023, d2l-2019");
   refused({"--model", "mlp"}, "no step of mlp was published: say --step-seconds");
   refused({"--model", "resnet18", "--width", "16"}, "resnet18 of that width");
+  refused({"--model", "lenet", "--precision", "float64"}, "no step of lenet in float64");
+  refused({"--accumulate", "2147483648"}, "--accumulate: at most 10000 with --on");
   refused({"--algorithm", "rng"}, "rng");
   refused({"--algorithm", "hierarchical:groups=0-1/2"}, "groups");
   refused({"--what-if", "p2p=maybe"}, "p2p");

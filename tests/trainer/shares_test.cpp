@@ -103,5 +103,26 @@ TEST(BalanceTable, OfGivenSharesWorksOutEqualOnes) {
   EXPECT_EQ(trainer::balance_table(settings, {report}), "");
 }
 
+TEST(BalanceTable, OfASplitNetworkTellsOfNoShares) {
+  TrainingSettings settings;
+  settings.strategy.kind = StrategyKind::pipeline;
+  settings.strategy.slow_ranks = {1, 3};
+  trainer::EpochReport report;
+  report.balance = {{{}, 10, 300, 2, {{300, 1, 1}, {300, 2, 0}}}};
+  const std::string text = trainer::balance_table(settings, {report});
+  EXPECT_EQ(text.find("equal"), std::string::npos) << text;
+  EXPECT_NE(text.find("# shares whole batches: 10 steps"), std::string::npos) << text;
+}
+
+TEST(BalanceTable, KnowsNothingOfARankWithoutSamples) {
+  TrainingSettings settings;
+  settings.strategy.shares = {1000, 1};
+  trainer::EpochReport report;
+  report.balance = {{{1000, 1}, 10, 300, 2, {{300, 1.5, 0.5}, {0, 0, 2}}}};
+  const std::string text = trainer::balance_table(settings, {report});
+  EXPECT_EQ(text.find("equal shares"), std::string::npos) << text;
+  EXPECT_NE(text.find("2.00            -\n"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace ringside::tests

@@ -410,14 +410,15 @@ void add_options(CLI::App& command, Arguments& a) {
   add("--width", a.width, "N",
       "Channels of resnet18's first stage (default: 64), hidden units of mlp (256)");
   add("--ranks", a.ranks, "N[,N...]",
-      "Threads that learn together (default: 2, or 1 on one core); several numbers with --compare");
+      "Threads that learn together (default: 2, or 1 on one core); several numbers with --compare "
+      "or --on");
   add("--strategy", a.strategy, "NAME",
-      fmt::format("{} (default: distributed, or single for one rank); a list with --compare",
+      fmt::format("{} (default: distributed, or single for one rank); a list with --compare or "
+                  "--on",
                   fmt::join(trainer::strategy_names(), ", ")));
   add("-a,--algorithm", a.algorithm, "SPEC",
       "What sums the gradients: a spec string or a plan file (made with --in-place), one's own "
-      "with "
-      "--plugin (default: auto); a list with --compare");
+      "with --plugin (default: auto); a list with --compare or --on");
   add("--backend", a.backend, "NAME",
       "What gradients travel on: host, cuda (our plans on GPUs), nccl, or mpi (under mpirun, which "
       "says how many ranks; default: host); models are computed at the host either way");
@@ -448,7 +449,7 @@ void add_options(CLI::App& command, Arguments& a) {
       "sharded; at most 25 MiB)");
   add("--first-bucket", a.first_bucket, "SIZE", "distributed, sharded: of the first to travel");
   flag("--no-overlap", a.no_overlap,
-       "distributed, sharded: send nothing while the backward pass goes on");
+       "distributed, sharded: compute nothing while gradients travel");
   add("--zero-stage", a.zero_stage, "N",
       "sharded: 1 shards the momentum, 2 the gradients, too (default: 2)");
   add("--batch-norm", a.batch_norm, "WHOSE",

@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <initializer_list>
 #include <string>
 
 #include "ringside/base/error.hpp"
@@ -30,20 +29,22 @@ bool serves(const std::string& spec, const Request& request) {
 
 }  // namespace
 
+void refuse(const Given& given, std::initializer_list<std::string_view> names,
+            std::string_view where) {
+  for (const auto name : names)
+    if (given(name))
+      throw Error(ErrorCode::bad_input, fmt::format("--{} has no meaning {}", name, where));
+}
+
 void check_meaning(bool compare, const Given& given, const trainer::TrainingSettings& settings,
                    const std::vector<StrategyKind>& kinds) {
-  const auto refuse = [&given](std::initializer_list<std::string_view> names,
-                               std::string_view where) {
-    for (const auto name : names)
-      if (given(name))
-        throw Error(ErrorCode::bad_input, fmt::format("--{} has no meaning {}", name, where));
-  };
   if (compare)
-    refuse({"epochs", "no-evaluation", "checkpoint", "checkpoint-steps", "resume", "shares",
+    refuse(given,
+           {"epochs", "no-evaluation", "checkpoint", "checkpoint-steps", "resume", "shares",
             "slow-ranks"},
            "with --compare");
   else
-    refuse({"rounds", "warmup-steps"}, "without --compare");
+    refuse(given, {"rounds", "warmup-steps"}, "without --compare");
   std::vector<std::string_view> names;
   for (const StrategyKind kind : kinds) names.push_back(to_string(kind));
   const auto with =
@@ -55,19 +56,21 @@ void check_meaning(bool compare, const Given& given, const trainer::TrainingSett
   };
   using enum StrategyKind;
   if (none_but({single, data_parallel, from_scratch, pipeline, tensor}))
-    refuse({"bucket", "first-bucket", "no-overlap"}, with);
-  if (none_but({single})) refuse({"slow-wire", "batch-norm", "slow-ranks"}, with);
-  if (none_but({single, pipeline, tensor})) refuse({"algorithm", "wire-type", "shares"}, with);
+    refuse(given, {"bucket", "first-bucket", "no-overlap"}, with);
+  if (none_but({single})) refuse(given, {"slow-wire", "batch-norm", "slow-ranks"}, with);
+  if (none_but({single, pipeline, tensor}))
+    refuse(given, {"algorithm", "wire-type", "shares"}, with);
   if (none_but({single, data_parallel, from_scratch, distributed, pipeline, tensor}))
-    refuse({"zero-stage"}, with);
+    refuse(given, {"zero-stage"}, with);
   if (none_but({single, data_parallel, from_scratch, distributed, sharded, tensor}))
-    refuse({"micro-batches"}, with);
+    refuse(given, {"micro-batches"}, with);
   if (!has_batch_norm(settings.model.model))
-    refuse({"batch-norm"},
+    refuse(given, {"batch-norm"},
            fmt::format("with --model {}: it has no batch norms", to_string(settings.model.model)));
-  if (compare && none_but({single, data_parallel, pipeline, tensor})) refuse({"algorithm"}, with);
+  if (compare && none_but({single, data_parallel, pipeline, tensor}))
+    refuse(given, {"algorithm"}, with);
   if (settings.backend.kind == trainer::BackendKind::nccl)
-    refuse({"algorithm"}, "with --backend nccl: NCCL chooses by itself");
+    refuse(given, {"algorithm"}, "with --backend nccl: NCCL chooses by itself");
 }
 
 void check_algorithm(const trainer::StrategySettings& strategy, int ranks,

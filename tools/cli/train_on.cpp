@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <initializer_list>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -32,14 +31,9 @@ using trainer::TrainingWay;
 /// what the library would take.
 constexpr auto algorithms_by_default = "naive,double_tree,ring,hierarchical,auto";
 constexpr int layers_by_default = 32;
+/// Passes whose gradients are added up: the calls of each are listed.
+constexpr std::size_t most_passes = 10'000;
 constexpr std::string_view measured_word = "measured";
-
-void refuse(const Given& given, std::initializer_list<std::string_view> names,
-            std::string_view where) {
-  for (const auto name : names)
-    if (given(name))
-      throw Error(ErrorCode::bad_input, fmt::format("--{} has no meaning {}", name, where));
-}
 
 double positive(std::string_view option, const std::string& text, double most) {
   const auto number = parse_number(text);
@@ -61,8 +55,10 @@ double seconds_in(std::string_view option, const std::string& text, std::string_
 /// Of a model by name without --step-seconds: what was published.
 trainer::DeviceSpeed published_for(const TrainOnArguments& a, const trainer::ModelSettings& model,
                                    double samples) {
-  const bool textbook =
+  const bool of_usual_width =
       model.width == 0 || model.width == trainer::width_of({.model = model.model});
+  const bool in_float32 = model.precision == ElementType::float32;
+  const bool textbook = of_usual_width && in_float32;
   const auto* published =
       textbook ? trainer::published_speed(model.model, a.device_speed) : nullptr;
   if (published != nullptr) return trainer::speed_of(*published, samples);
@@ -70,7 +66,8 @@ trainer::DeviceSpeed published_for(const TrainOnArguments& a, const trainer::Mod
   for (const auto& each : trainer::published_speeds())
     if (textbook && each.model == model.model) names.emplace_back(each.name);
   const std::string what =
-      fmt::format("{}{}", to_string(model.model), textbook ? "" : " of that width");
+      fmt::format("{}{}{}", to_string(model.model), of_usual_width ? "" : " of that width",
+                  in_float32 ? "" : fmt::format(" in {}", to_string(model.precision)));
   if (names.empty())
     throw Error(ErrorCode::bad_input,
                 fmt::format("no step of {} was published: say --step-seconds (or measured)", what));
@@ -116,6 +113,9 @@ PredictedTraining training_of(const TrainOnArguments& a, const TrainOnCommon& co
   const auto& settings = common.settings;
   PredictedTraining training;
   training.type = settings.model.precision;
+  if (settings.pieces > most_passes)
+    throw Error(ErrorCode::bad_input, fmt::format("--accumulate: at most {} with --on, got {}",
+                                                  most_passes, settings.pieces));
   training.passes = settings.pieces;
   training.narrow_wire = settings.strategy.narrow_wire;
   training.buckets = settings.strategy.buckets;
@@ -282,6 +282,8 @@ void train_on(const TrainOnArguments& a, const TrainOnCommon& common, const Give
   const auto has = [&kinds = common.kinds](StrategyKind kind) {
     return kinds.empty() || std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
   };
+  if (!has(StrategyKind::distributed) && !has(StrategyKind::from_scratch))
+    refuse(given, {"algorithm"}, "with --on but for from_scratch and distributed");
   if (!has(StrategyKind::sharded)) {
     refuse(given, {"zero-stage"}, "with --on but for sharded");
     if (!has(StrategyKind::distributed))

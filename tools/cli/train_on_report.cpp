@@ -10,6 +10,7 @@
 #include "ringside/base/json_write.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/collectives/executors/simulated/uncertainty.hpp"
+#include "ringside/trainer/report.hpp"
 
 namespace ringside::cli {
 namespace {
@@ -72,12 +73,12 @@ std::string rows_text(const TrainOnReport& report) {
       "strategy", "algorithm", width, "ranks", "step", "exposed", "hidden",
       report.training.samples > 0 ? "samples/s" : "batches/s", "speedup", "efficiency");
   for (const PredictedRow& row : report.rows)
-    text += fmt::format("{:<14} {:<{}} {:>5} {:>9} {:>9} {:>9} {:>10} {:>8.2f} {:>8.1f} %\n",
-                        to_string(row.way.kind), name_of(row.way), width, row.way.ranks,
-                        figure(row.step.seconds() / milli), figure(row.step.calls.exposed / milli),
-                        figure(row.step.calls.hidden / milli),
-                        figure(rate_of(report.training, row.step)), row.speedup,
-                        percent * row.efficiency);
+    text += fmt::format(
+        "{:<14} {:<{}} {:>5} {:>9} {:>9} {:>9} {:>10} {:>8.2f} {:>8.1f} %\n",
+        trainer::name_of(row.way.kind, report.training.zero_stage), name_of(row.way), width,
+        row.way.ranks, figure(row.step.seconds() / milli), figure(row.step.calls.exposed / milli),
+        figure(row.step.calls.hidden / milli), figure(rate_of(report.training, row.step)),
+        row.speedup, percent * row.efficiency);
   return text;
 }
 
@@ -89,8 +90,9 @@ std::string what_ifs_text(const TrainOnReport& report) {
   std::string text = fmt::format(
       "\n# predicted, what if: {} by {} on {} ranks\n{:<{}} {:>9} {:>9} {:>9} {:>10} {:>8} "
       "{:>10}\n",
-      to_string(way.kind), trainer::algorithm_name(way), way.ranks, "", width, "step", "exposed",
-      "hidden", report.training.samples > 0 ? "samples/s" : "batches/s", "speedup", "efficiency");
+      trainer::name_of(way.kind, report.training.zero_stage), trainer::algorithm_name(way),
+      way.ranks, "", width, "step", "exposed", "hidden",
+      report.training.samples > 0 ? "samples/s" : "batches/s", "speedup", "efficiency");
   for (const auto& what_if : report.what_ifs) {
     const PredictedStep& step = what_if.row.step;
     text += fmt::format("{:<{}} {:>9} {:>9} {:>9} {:>10} {:>8.2f} {:>8.1f} %\n", what_if.what,
@@ -197,6 +199,7 @@ std::string train_on_json(const TrainOnReport& report) {
                {"passes", training.passes},
                {"bfloat16_wire", training.narrow_wire},
                {"overlap", training.overlap},
+               {"zero_stage", training.zero_stage},
                {"device_step_seconds", training.speed.seconds},
                {"device_fixed_seconds", training.speed.fixed},
                {"backward_share", training.speed.backward_share},

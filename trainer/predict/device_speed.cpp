@@ -5,11 +5,12 @@
 
 #include <algorithm>
 #include <array>
-#include <ctime>
 #include <utility>
 
 #include "ringside/base/clock.hpp"
 #include "ringside/trainer/data/dataset.hpp"
+#include "ringside/trainer/median.hpp"
+#include "ringside/trainer/processor_time.hpp"
 
 namespace ringside::trainer {
 namespace {
@@ -44,12 +45,6 @@ constexpr auto published = std::to_array<PublishedSpeed>({
      "loading included"},
 });
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 /// Processor time of this thread, which does all the computing: neighbours on its core do not
 /// count.
 class ProcessorWatch {
@@ -61,11 +56,7 @@ class ProcessorWatch {
   }
 
  private:
-  static double now() {
-    timespec time{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-  }
+  static double now() { return processor_seconds(CLOCK_THREAD_CPUTIME_ID); }
   double start_ = now();
 };
 

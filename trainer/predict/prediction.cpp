@@ -18,12 +18,18 @@ constexpr auto predictable =
     std::to_array({StrategyKind::single, StrategyKind::data_parallel, StrategyKind::from_scratch,
                    StrategyKind::distributed, StrategyKind::sharded});
 
+/// Of a batch that ranks share, of the one with most samples; 1 / ranks where nothing is told of
+/// samples.
+double largest_share(double samples, int ranks) {
+  return samples > 0 ? std::ceil(samples / ranks) / samples : 1.0 / ranks;
+}
+
 /// The calls of one step, as they are made.
 class Step {
  public:
   Step(CallTimes& times, const PredictedTraining& training, const TrainingWay& way)
       : times_(times), training_(training), way_(way) {
-    const double share = training.split ? 1.0 / way.ranks : 1.0;
+    const double share = training.split ? largest_share(training.samples, way.ranks) : 1.0;
     const DeviceSpeed speed = training.speed.scaled(share);
     const auto passes = static_cast<double>(training.passes);
     step_.computing = passes * speed.seconds;
@@ -165,11 +171,13 @@ Overlap overlap_of(std::span<const TimedCall> calls, double computing) {
   Overlap overlap;
   double end = 0;
   for (const TimedCall& call : calls) {
-    end = std::max(end, call.ready) + call.seconds;
+    const double begin = std::max(end, call.ready);
+    end = begin + call.seconds;
+    // Call by call: rounding hides nothing of what begins when computing is over.
+    overlap.hidden += std::clamp(computing - begin, 0.0, call.seconds);
     overlap.communication += call.seconds;
   }
-  overlap.exposed = std::clamp(end - computing, 0.0, overlap.communication);
-  overlap.hidden = overlap.communication - overlap.exposed;
+  overlap.exposed = overlap.communication - overlap.hidden;
   return overlap;
 }
 

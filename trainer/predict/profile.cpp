@@ -12,6 +12,7 @@
 #include "ringside/base/error.hpp"
 #include "ringside/collectives/layout.hpp"
 #include "ringside/trainer/batch.hpp"
+#include "ringside/trainer/grouped.hpp"
 
 namespace ringside::trainer {
 namespace {
@@ -170,14 +171,6 @@ std::vector<double> ready_by(const std::vector<double>& seconds, std::size_t ten
   return ready;
 }
 
-/// With "1,234".
-std::string grouped(double number) {
-  std::string digits = fmt::format("{:.0f}", number);
-  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3)
-    digits.insert(static_cast<std::size_t>(at), ",");
-  return digits;
-}
-
 }  // namespace
 
 ModelProfile profile_of(const ModelSettings& settings, std::size_t samples,
@@ -215,7 +208,7 @@ ModelProfile even_profile(double parameters, int layers) {
   ModelProfile profile;
   profile.gradients = TensorLayout(std::move(tensors));
   profile.ready = ready_by(std::vector<double>(count, 1.0), 1);
-  profile.name = fmt::format("{} parameters", grouped(parameters));
+  profile.name = fmt::format("{} parameters", grouped(all));
   profile.how = fmt::format("assumed: {} layers that are alike", layers);
   return profile;
 }

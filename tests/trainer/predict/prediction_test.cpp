@@ -112,6 +112,14 @@ TEST(Prediction, OfCallsOneAfterAnother) {
   check({{1, 10}, {4, 1}}, 4, 3, 8);
 }
 
+TEST(Prediction, OfCallsBehindTheComputingHidesNothingAtAll) {
+  // Times whose sum is rounded: 0.1 + 0.01 + 0.07 - 0.1 is not 0.08.
+  const std::vector<trainer::TimedCall> calls = {{0.1, 0.01}, {0.1, 0.07}};
+  const auto overlap = trainer::overlap_of(calls, 0.1);
+  EXPECT_EQ(overlap.hidden, 0);
+  EXPECT_EQ(overlap.exposed, overlap.communication);
+}
+
 TEST(Prediction, HiddenAndExposedAreTheCommunicationAndNoDeviceCountsTwice) {
   for (const char* preset : {"4gpu-pcie4-two-switches", "4gpu-pcie4-x4-slot", "dgx-h100"}) {
     const Machine machine = preset_machine(preset);
@@ -200,6 +208,20 @@ TEST(Prediction, OfASharedBatchLeavesWhatIsFixed) {
   const auto row = predicted(star(4), training, {StrategyKind::from_scratch, "ring", 4});
   expect_exact(row.step.computing, 0.04 + 0.06 / 4);
   expect_exact(row.speedup, 0.1 / row.step.seconds());
+}
+
+TEST(Prediction, OfASharedBatchTakesAsLongAsItsLargestPart) {
+  auto training = training_of(0.1);
+  training.split = true;
+  const TrainingWay way{StrategyKind::from_scratch, "ring", 4};
+  const auto computing = [&](double samples) {
+    training.samples = samples;
+    return predicted(star(4), training, way).step.computing;
+  };
+  expect_exact(computing(1), 0.1);
+  expect_exact(computing(6), 0.1 * 2 / 6);
+  expect_exact(computing(100), 0.1 / 4);
+  expect_exact(computing(0), 0.1 / 4);  // not told
 }
 
 TEST(Prediction, OfOneProgramForAllDevicesCarriesParametersAndGradientsThroughOne) {
