@@ -113,6 +113,10 @@ inline constexpr auto option_table = std::to_array<OptionDefinition>({
     {"mpi_module", OptionType::text, "",
      "shared object by which ranks are MPI processes; empty: that of the MPI whose mpirun started "
      "the process, beside the program or in the library folder"},
+    {"mpi_thread_level", OptionType::choice, "multiple",
+     "what is asked of the MPI; with less than multiple asynchronous calls go on only where a rank "
+     "waits for one or tests one",
+     "multiple|serialized|funneled|single"},
     {"mpi_hosts", OptionType::text, "",
      "ranks of each host as if they were on several, such as 2,2,1 or 2 (on each): for tests; "
      "empty: as they are"},

@@ -7,10 +7,12 @@
 #include "ringside/base/cache.hpp"
 #include "ringside/base/threads.hpp"
 #include "ringside/bench/block_timer.hpp"
+#include "ringside/bench/cuda/copy.hpp"
 #include "ringside/bench/inputs.hpp"
 #include "ringside/bench/machine.hpp"
 #include "ringside/bench/timed_call.hpp"
 #include "ringside/bench/volume.hpp"
+#include "ringside/collectives/executors/mpi/transport.hpp"
 
 namespace ringside::bench {
 namespace {
@@ -29,6 +31,17 @@ std::size_t pool_of(const BenchRequest& request, int ranks) {
   return cold_pool(ranks, allowed_cpu_count(), last_cache_bytes());
 }
 
+/// Memory of the processes' GPUs is measured.
+bool wants_gpus(const BenchRequest& request) {
+  return runs_on_processes(request.backend) && !request.gpus.devices.empty();
+}
+
+World world_of(const BenchRequest& request, int ranks) {
+  if (!runs_on_processes(request.backend)) return World::threads(ranks);
+  if (!wants_gpus(request)) return World::mpi();
+  return World::mpi(request.gpus.device_of(mpi::transport().rank()));
+}
+
 }  // namespace
 
 std::size_t cold_pool(int ranks, int cores, std::uint64_t last_cache) {
@@ -37,11 +50,10 @@ std::size_t cold_pool(int ranks, int cores, std::uint64_t last_cache) {
 }
 
 HostStage::HostStage(const Request& what, std::size_t bytes, const BenchRequest& request)
-    : Stage(std::make_shared<Team>(
-                runs_on_processes(request.backend) ? World::mpi() : World::threads(what.ranks),
-                request.pin),
-            what, request.timeout),
-      pool_(pool_of(request, what.ranks)) {
+    : Stage(std::make_shared<Team>(world_of(request, what.ranks), request.pin), what,
+            request.timeout),
+      pool_(pool_of(request, what.ranks)),
+      on_gpus_(wants_gpus(request)) {
   const auto n = static_cast<std::size_t>(what.ranks);
   inputs_.resize(n);
   outputs_.resize(n);
@@ -53,11 +65,11 @@ HostStage::HostStage(const Request& what, std::size_t bytes, const BenchRequest&
         rank_bytes(what, rank, bytes, request, pool_of(request, what.ranks));
     for (const auto& [buffer, size] :
          {std::pair{&inputs_[i], input}, std::pair{&outputs_[i], output}}) {
-      if (request.shared_memory && size > 0)
-        buffer->shared = communicator.shared_memory(size);
-      else
-        buffer->own = PageBuffer(size);
-      std::memset(buffer->data(), 0, buffer->size());
+      const bool shared = (request.shared_memory || on_gpus_) && size > 0;
+      if (shared) buffer->shared = communicator.shared_memory(size);
+      if (!shared || on_gpus_) buffer->own = PageBuffer(size);
+      std::byte* const at_host = on_gpus_ ? buffer->own.data() : buffer->data();
+      std::memset(at_host, 0, buffer->size());
     }
   });
 }
@@ -87,6 +99,15 @@ Stage::Memory HostStage::memory(int rank, Placement placement, const CallShape& 
   return {input + shape.input_at * element_bytes, output + shape.output_at * element_bytes};
 }
 
+Stage::Memory HostStage::memory_at_host(int rank, Placement placement, const CallShape& shape,
+                                        std::size_t element_bytes) {
+  if (!on_gpus_) return memory(rank, placement, shape, element_bytes);
+  const auto i = static_cast<std::size_t>(rank);
+  const auto& input = placement == Placement::in_place ? outputs_[i] : inputs_[i];
+  return {input.own.data() + shape.input_at * element_bytes,
+          outputs_[i].own.data() + shape.output_at * element_bytes};
+}
+
 void HostStage::fill_with_ones(ElementType type, std::uint64_t count) {
   const std::size_t element = size_of(type);
   const std::uint64_t one = bits_of_one(type);
@@ -102,7 +123,10 @@ void HostStage::fill_with_ones(ElementType type, std::uint64_t count) {
       for (const auto& [buffer, length] : {std::pair{&inputs_[i], in_place ? 0 : shape.input},
                                            std::pair{&outputs_[i], shape.memory(in_place)}}) {
         const std::size_t held = buffer->size() / element;
-        fill_with(buffer->data(), whole_pool ? held : std::min(length, held), &one, element);
+        const std::size_t filled = whole_pool ? held : std::min(length, held);
+        std::byte* const at_host = on_gpus_ ? buffer->own.data() : buffer->data();
+        fill_with(at_host, filled, &one, element);
+        if (on_gpus_ && filled > 0) copy_with_gpu(buffer->data(), at_host, filled * element);
       }
     }
   });
@@ -121,9 +145,20 @@ Seconds HostStage::shortest_sample() const { return clock_sample; }
 
 void HostStage::run(int rank, const CheckedCall& call, const CallOptions& options) {
   const Memory where = memory(rank, call.placement, call.shape, call.element_bytes);
-  call.write(where);
+  const Memory at_host = memory_at_host(rank, call.placement, call.shape, call.element_bytes);
+  const auto copy_all = [&](const Memory& to, const Memory& from) {
+    if (!on_gpus_) return;
+    const auto copy = [&](std::byte* target, const std::byte* source, std::size_t elements) {
+      if (elements > 0) copy_with_gpu(target, source, elements * call.element_bytes);
+    };
+    copy(to.output, from.output, call.shape.output);
+    copy(to.input, from.input, call.shape.input);
+  };
+  call.write(at_host);
+  copy_all(where, at_host);
   call.call(where, options);
-  call.read(where);
+  copy_all(at_host, where);
+  call.read(at_host);
 }
 
 }  // namespace ringside::bench

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// A stage of the host: ranks are threads, their memory is this process's. Or ranks are processes,
-/// and the memory is that of this process's rank.
+/// and the memory is that of this process's rank, or of its GPU.
 #pragma once
 
 #include <vector>
@@ -44,8 +44,14 @@ class HostStage final : public Stage {
     std::uint64_t number = 0;
   };
 
+  /// In memory of the host: the rank's, or of one on a GPU the copy of it.
+  [[nodiscard]] Memory memory_at_host(int rank, Placement placement, const CallShape& shape,
+                                      std::size_t element_bytes);
+
   std::size_t pool_;  // bytes that cold buffers move through; 0: they stay
-  /// Where a buffer lies, and what keeps it.
+  bool on_gpus_;
+  /// Where a buffer lies, and what keeps it. On a GPU that is shared memory, and `own` its copy at
+  /// the host.
   struct Room {
     PageBuffer own;
     SharedMemory shared;

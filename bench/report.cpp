@@ -2,6 +2,7 @@
 #include "ringside/bench/report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -79,6 +80,9 @@ std::string gpu_remarks(const Report& report, int ranks) {
 }
 
 std::string buffers_remark(const BenchRequest& request) {
+  if (runs_on_processes(request.backend) && !request.gpus.devices.empty())
+    return fmt::format("# buffers are memory of GPUs, of the ranks in turn: {}\n",
+                       fmt::join(request.gpus.devices, ", "));
   switch (request.buffers) {
     case Buffers::warm:
       return {};

@@ -81,10 +81,12 @@ std::vector<std::string> read_words(const JsonValue& list,
 void read_backend(const JsonValue& backend, const JsonValue& value, BenchRequest& request) {
   request.backend = backend_kinds.at(backend.choice({"host", "cuda", "nccl", "mpi", "openmpi"}));
   if (runs_on_processes(request.backend)) request.shared_memory = value["shared_memory"].boolean();
+  if (runs_on_gpus(request.backend) || value.find("devices")) {
+    (void)value["devices"].size(1, most_items);
+    for (const auto& item : value["devices"].items())
+      request.gpus.devices.push_back(static_cast<int>(item.integer(0, most_ranks - 1)));
+  }
   if (!runs_on_gpus(request.backend)) return;
-  (void)value["devices"].size(1, most_items);
-  for (const auto& item : value["devices"].items())
-    request.gpus.devices.push_back(static_cast<int>(item.integer(0, most_ranks - 1)));
   request.gpus.issue = read_words(value["issue"], {"streams", "graphs"});
   request.gpus.copies = read_words(value["copies"], {"auto", "engine", "kernel"});
 }
@@ -119,8 +121,8 @@ Json request_to_json(const BenchRequest& request) {
   if (request.backend == BackendKind::host) return json;
   json["backend"] = to_string(request.backend);
   if (runs_on_processes(request.backend)) json["shared_memory"] = request.shared_memory;
+  if (!request.gpus.devices.empty()) json["devices"] = request.gpus.devices;
   if (!runs_on_gpus(request.backend)) return json;
-  json["devices"] = request.gpus.devices;
   json["issue"] = request.gpus.issue;
   json["copies"] = request.gpus.copies;
   return json;

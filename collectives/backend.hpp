@@ -6,6 +6,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,7 +62,7 @@ class Processes {
 };
 
 /// Made by all of them together. Throws as World::mpi.
-[[nodiscard]] std::unique_ptr<Processes> make_processes();
+[[nodiscard]] std::unique_ptr<Processes> make_processes(std::optional<int> device);
 }  // namespace mpi
 
 }  // namespace ringside

@@ -106,8 +106,14 @@ class Communicator::Implementation {
   /// has gone wrong unseen.
   virtual void finish() {}
 
-  /// Throws Error(unsupported) where only the thread that made the world may make calls.
-  virtual void check_threads() const {}
+  /// Whether only the thread that made the world may make calls: then asynchronous ones have no
+  /// thread of their own, but go on where that thread waits for one or tests one.
+  [[nodiscard]] virtual bool runs_where_awaited() { return false; }
+  /// Such a call begins; it stays valid until it is over. No other runs in the meantime. Throws its
+  /// error.
+  virtual void begin(const Call& call) { run(call); }
+  /// Moves it on without waiting. True when it is over; throws its error.
+  [[nodiscard]] virtual bool advance() { return true; }
   /// A thread begins that runs this rank's calls from now on: called there, before all else. What
   /// goes wrong shows in the calls.
   virtual void begin_thread() {}

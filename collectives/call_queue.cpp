@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "ringside/base/clock.hpp"
 #include "ringside/base/threads.hpp"
@@ -15,6 +17,16 @@ namespace {
 /// How long the thread looks out for the next call before it sleeps: about what waking it costs
 /// (20 to 30 us, measured on a 2-core virtual machine).
 constexpr Seconds awake{30e-6};
+
+/// A thread that drives queues yields for so long, then sleeps between looks, at most so long.
+constexpr Seconds driver_awake{100e-6};
+constexpr Seconds longest_sleep{1e-3};
+
+/// The queues that this thread drives, as long as they have calls.
+std::vector<CallQueue*>& driven_here() {
+  thread_local std::vector<CallQueue*> queues;
+  return queues;
+}
 
 }  // namespace
 
@@ -31,13 +43,21 @@ CallQueue::~CallQueue() {
 }
 
 void CallQueue::push(std::span<const State> calls) {
+  if (!thread_.joinable() && !is_driven_) is_driven_ = implementation_.runs_where_awaited();
+  if (is_driven_) {
+    for (const State& call : calls) call->set_driver(this);
+    (void)append(calls);
+    if (auto& queues = driven_here(); std::count(queues.begin(), queues.end(), this) == 0)
+      queues.push_back(this);
+    return;
+  }
   if (!thread_.joinable()) start_thread();
   if (!append(calls)) return;
   calls_to_thread_.notify_one();
 }
 
 bool CallQueue::run_here(std::span<const State> calls) {
-  if (thread_.joinable()) return false;
+  if (thread_.joinable() || has_company()) return false;
   (void)append(calls);
   work();
   return true;
@@ -53,7 +73,8 @@ bool CallQueue::append(std::span<const State> calls) {
   return std::exchange(asleep_, false);
 }
 
-void CallQueue::await_idle() const {
+void CallQueue::await_idle() {
+  if (is_driven_ && drive_until([this] { return idle(); })) return;
   for (int left = outstanding_.load(std::memory_order_acquire); left != 0;
        left = outstanding_.load(std::memory_order_acquire))
     outstanding_.wait(left, std::memory_order_acquire);
@@ -62,7 +83,6 @@ void CallQueue::await_idle() const {
 // --- the thread ----------------------------------------------------------------------------------
 
 void CallQueue::start_thread() {
-  implementation_.check_threads();
   try {
     thread_ = std::thread([this] { serve(); });
   } catch (const std::system_error& error) {
@@ -94,6 +114,67 @@ bool CallQueue::sleep_until_called() {
     }
     calls_to_thread_.wait(seen, std::memory_order_relaxed);
   }
+}
+
+// --- driven
+// ---------------------------------------------------------------------------------------
+
+bool CallQueue::has_company() { return !driven_here().empty(); }
+
+void CallQueue::poll() {
+  const auto queues = driven_here();  // what a call does may change them
+  for (CallQueue* queue : queues) queue->advance();
+  std::erase_if(driven_here(), [](const CallQueue* queue) { return queue->idle(); });
+}
+
+bool CallQueue::drive_until(const std::function<bool()>& over) {
+  if (driven_here().empty()) return false;
+  const Stopwatch since;
+  while (!over()) {
+    poll();
+    if (over()) break;
+    if (since.elapsed() < driver_awake)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(std::min(since.elapsed() / 16, longest_sleep));
+  }
+  return true;
+}
+
+void CallQueue::advance() {
+  while (running_ != nullptr || begin_next()) {
+    bool over = false;
+    auto error = exception_of([&] { over = implementation_.advance(); });
+    if (!error && !over) return;
+    settle_running(std::move(error));
+  }
+}
+
+bool CallQueue::begin_next() {
+  for (;;) {
+    take_messages();
+    begin_messages();
+    if (!messages_.is_empty() && !implementation_.work_on_messages([] { return true; }) &&
+        !messages_.has_ready())
+      return false;
+    if (messages_.has_ready()) continue;
+    running_ = take_front();
+    if (running_ == nullptr) return false;
+    running_since_ = Stopwatch();
+    if (running_->message() != nullptr) {
+      messages_.add(std::exchange(running_, nullptr));
+    } else if (auto error = exception_of([&] { implementation_.begin(running_->call()); })) {
+      settle_running(std::move(error));
+    } else {
+      return true;
+    }
+  }
+}
+
+void CallQueue::settle_running(std::exception_ptr error) {
+  const State call = std::exchange(running_, nullptr);
+  call->set_running_time(running_since_.elapsed());
+  finish(call, std::move(error));
 }
 
 // --- the work ------------------------------------------------------------------------------------

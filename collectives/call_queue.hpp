@@ -4,11 +4,14 @@
 
 #include <atomic>
 #include <deque>
+#include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <thread>
 
+#include "ringside/base/clock.hpp"
 #include "ringside/collectives/call.hpp"
 #include "ringside/collectives/handle_state.hpp"
 #include "ringside/collectives/message_schedule.hpp"
@@ -21,6 +24,10 @@ namespace ringside {
 ///
 /// The thread starts with the first call, and sleeps while there is none. `push`, `run_here` and
 /// `drain` are called by one thread at a time, the communicator's.
+///
+/// Where only one thread may make calls (Implementation::runs_where_awaited) there is no other: the
+/// queue is *driven*, by that thread, whenever it waits or tests. It drives all its queues then, so
+/// that ranks may wait for calls on several communicators in different orders.
 class CallQueue {
  public:
   using State = std::shared_ptr<Handle::State>;
@@ -42,14 +49,25 @@ class CallQueue {
   [[nodiscard]] bool idle() const { return outstanding_.load(std::memory_order_acquire) == 0; }
 
   /// Returns when all calls are over.
-  void drain() const {
+  void drain() {
     if (!idle()) await_idle();
   }
 
+  /// Whether this thread drives calls, with which blocking ones have to take turns.
+  [[nodiscard]] static bool has_company();
+  /// Moves on all that this thread drives, without waiting; nothing on other threads.
+  void poll();
+  /// The same until `over()`. False at once where the calling thread drives nothing.
+  bool drive_until(const std::function<bool()>& over);
+
  private:
+  void advance();
+  /// Begins the next call; false if there is none.
+  bool begin_next();
+  void settle_running(std::exception_ptr error);
   void start_thread();
   void serve();
-  void await_idle() const;
+  void await_idle();
   /// Whether there is a call to run; not if the queue ends.
   bool sleep_until_called();
   /// Whether the thread is to be woken.
@@ -65,6 +83,7 @@ class CallQueue {
   void finish(const State& call, std::exception_ptr error);
 
   Communicator::Implementation& implementation_;
+  bool is_driven_ = false;  // from the first call that is pushed on
   std::atomic<int> outstanding_{0};
 
   std::mutex mutex_;
@@ -77,6 +96,9 @@ class CallQueue {
   std::atomic<bool> message_comes_{false};
 
   MessageSchedule messages_;  // of whoever works
+
+  State running_;  // of a driven queue: the call that was begun
+  Stopwatch running_since_;
 
   std::thread thread_;
 };

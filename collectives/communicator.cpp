@@ -62,6 +62,13 @@ void Communicator::submit(const Arguments& arguments, const CallOptions& options
     return;
   }
   state_->queue.drain();
+  if (state_->queue.has_company()) {
+    const auto pushed = std::make_shared<Handle::State>(call);
+    state_->queue.push(std::span(&pushed, 1));
+    pushed->await();
+    pushed->throw_if_failed();
+    return;
+  }
   state_->implementation->run(call);
 }
 
@@ -73,7 +80,7 @@ void Communicator::submit(const Message& message, const CallOptions& options) {
     return;
   }
   refuse_to_oneself(message, implementation.rank());
-  if (!state_->queue.idle()) {
+  if (!state_->queue.idle() || state_->queue.has_company()) {
     // Beside the messages that are under way: the peer may wait for this one before it takes them.
     const auto call = std::make_shared<Handle::State>(message, options);
     state_->queue.push(std::span(&call, 1));

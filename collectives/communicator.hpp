@@ -50,9 +50,9 @@ class Communicator : public Calls<Communicator, void> {
   [[nodiscard]] std::optional<Communicator> split(int color, int key = 0);
 
   /// Memory for buffers of this rank. Where ranks are processes, those of its host read and write
-  /// it directly, while other buffers are reached by copies; where they are threads, it is memory
-  /// like any other. Not a collective. Throws Error(io) without memory, Error(unsupported) for
-  /// ranks on GPUs.
+  /// it directly, while other buffers are reached by copies; it is memory of the rank's GPU, if it
+  /// has one. Where they are threads, it is memory like any other. Not a collective. Throws
+  /// Error(io) without memory, Error(unsupported) for threads on GPUs.
   [[nodiscard]] SharedMemory shared_memory(std::size_t bytes);
 
   /// The canonical spec of the algorithm that such a call would run; `bytes`: of all blocks of the

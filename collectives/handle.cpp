@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ringside/base/clock.hpp"
+#include "ringside/collectives/call_queue.hpp"
 #include "ringside/collectives/handle_state.hpp"
 
 namespace ringside {
@@ -29,6 +30,7 @@ Error deep_copy(const Error& error) {
 
 void Handle::State::await() const {
   if (is_over()) return;
+  if (driver_ != nullptr && driver_->drive_until([this] { return is_over(); })) return;
   for (const Stopwatch watch; watch.elapsed() < awake;) {
     std::this_thread::yield();
     if (is_over()) return;
@@ -36,6 +38,12 @@ void Handle::State::await() const {
   for (int phase = phase_.load(std::memory_order_acquire); phase != over;
        phase = phase_.load(std::memory_order_acquire))
     phase_.wait(phase, std::memory_order_acquire);
+}
+
+bool Handle::State::test() const {
+  if (is_over()) return true;
+  if (driver_ != nullptr && !is_noted()) driver_->poll();
+  return is_over();
 }
 
 void Handle::State::throw_if_failed() const {
@@ -69,7 +77,7 @@ void Handle::wait() {
   state_->throw_if_failed();
 }
 
-bool Handle::done() const { return !state_ || state_->is_over(); }
+bool Handle::done() const { return !state_ || state_->test(); }
 
 Seconds Handle::running_time() const {
   return state_ && state_->is_over() ? state_->running_time() : Seconds{0};

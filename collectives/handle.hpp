@@ -25,7 +25,8 @@ class Handle {
   /// Returns when the call is over; rethrows its error, every time. In an open group the call has
   /// not even begun: Error(invalid_argument).
   void wait();
-  /// Whether it is over, well or not.
+  /// Whether it is over, well or not. Where only one thread may make calls (MPI without
+  /// MPI_THREAD_MULTIPLE) asynchronous calls go on only here and where that thread waits.
   [[nodiscard]] bool done() const;
   /// How long the call ran on its thread, waiting for other ranks included, once it is over; zero
   /// before, and for messages, which run side by side. What of it the caller did not wait for was

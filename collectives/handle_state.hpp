@@ -13,6 +13,8 @@
 
 namespace ringside {
 
+class CallQueue;
+
 class Handle::State {
  public:
   /// Copies the block lengths and the options.
@@ -41,6 +43,10 @@ class Handle::State {
     return phase_.compare_exchange_strong(expected, dropped, std::memory_order_relaxed);
   }
 
+  /// It runs where it is awaited, by this queue, which is there until it is over; to be said before
+  /// anybody has a handle.
+  void set_driver(CallQueue* queue) { driver_ = queue; }
+
   /// How long it ran; to be said before it finishes.
   void set_running_time(Seconds time) { running_time_ = time; }
   /// Of a call that is over.
@@ -51,6 +57,8 @@ class Handle::State {
     phase_.store(over, std::memory_order_release);
     phase_.notify_all();
   }
+  /// Whether it is over; where it runs where it is awaited, it goes on a bit.
+  [[nodiscard]] bool test() const;
   [[nodiscard]] bool is_over() const { return phase_.load(std::memory_order_acquire) == over; }
   [[nodiscard]] bool is_noted() const { return phase_.load(std::memory_order_relaxed) <= dropped; }
 
@@ -64,6 +72,7 @@ class Handle::State {
  private:
   enum Phase : int { noted, dropped, under_way, over };
   std::atomic<int> phase_{under_way};
+  CallQueue* driver_ = nullptr;
   std::exception_ptr error_;
   Seconds running_time_{0};
   CallOptions options_;

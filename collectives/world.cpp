@@ -148,8 +148,8 @@ World World::nccl(const std::vector<int>& devices) {
                                                 nccl::make_backend(devices)));
 }
 
-World World::mpi() {
-  return World(std::make_unique<Implementation>(ringside::mpi::make_processes()));
+World World::mpi(std::optional<int> device) {
+  return World(std::make_unique<Implementation>(ringside::mpi::make_processes(device)));
 }
 
 int World::size() const { return implementation_->size(); }

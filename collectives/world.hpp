@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "ringside/collectives/communicator.hpp"
@@ -36,10 +37,18 @@ class World {
   /// The ranks are the processes that mpirun (of Open MPI or MPICH) started, this one among them;
   /// on as many hosts as it put them. To be made by all of them, once at a time; the first one
   /// initialises MPI, unless the program has, and what was initialised here ends with the process.
-  /// Of a host, ranks share memory; between hosts they exchange MPI messages. Throws
-  /// Error(unsupported) in a build without MPI, Error(io) if memory cannot be shared or MPI
-  /// refuses.
-  [[nodiscard]] static World mpi();
+  /// Of a host, ranks share memory; between hosts they exchange MPI messages.
+  ///
+  /// `device`: the rank is on that GPU of its machine (ranks may share one), which becomes the
+  /// calling thread's current one in `run`. Then its buffers are memory of that GPU, or the host's;
+  /// all ranks of a call must have the same kind, unless the call is a small one. GPUs of a host
+  /// reach memory of Communicator::shared_memory directly, other memory by copies; where they
+  /// cannot, and between hosts, data go through the host. A call with a stream waits for what is in
+  /// the stream, and every call is complete when it returns.
+  ///
+  /// Throws Error(unsupported) in a build without MPI, or without the GPU that is asked for,
+  /// Error(io) if memory cannot be shared or MPI refuses.
+  [[nodiscard]] static World mpi(std::optional<int> device = std::nullopt);
 
   World(World&&) noexcept;
   World& operator=(World&&) noexcept;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "ringside/base/error.hpp"
+#include "ringside/bench/cuda/copy.hpp"
 #include "ringside/bench/platform.hpp"
 #include "ringside/collectives/world.hpp"
 
@@ -14,6 +15,10 @@ void settle_gpus(BenchRequest& request) try {
 } catch (const Error& error) {
   throw Error(ErrorCode::unsupported,
               fmt::format("--backend {}: {}", to_string(request.backend), error.what()));
+}
+
+void copy_with_gpu(std::byte* /*to*/, const std::byte* /*from*/, std::size_t /*bytes*/) {
+  throw Error(ErrorCode::unsupported, "this build has no CUDA");
 }
 
 std::unique_ptr<Platform> make_gpu_platform(const BenchRequest& request) {

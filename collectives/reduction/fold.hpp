@@ -76,6 +76,13 @@ struct FoldShape {
   bool operator==(const FoldShape&) const = default;
 };
 
+/// Whether it is a copy from one place to another, bit for bit.
+[[nodiscard]] inline bool is_plain_copy(const FoldShape& shape) {
+  const bool scales = shape.op == ReduceOp::premul_sum && (shape.all_raw || shape.raw_mask != 0);
+  const bool divides = shape.op == ReduceOp::avg && shape.completes && shape.ranks > 1;
+  return shape.k == 1 && shape.m == 1 && !scales && !divides;
+}
+
 /// A fold resolved to the function that does it: a value of about two cache lines, to be kept by
 /// whoever does the same fold again. A call of it costs a call through a pointer, without any
 /// check.

@@ -48,6 +48,7 @@ int attribute(const Runtime& runtime, cudaDeviceAttr attr, int device) {
     case cudaDevAttrConcurrentKernels:
     case cudaDevAttrCanMapHostMemory:
     case cudaDevAttrUnifiedAddressing:
+    case cudaDevAttrIpcEventSupport:
     case cudaDevAttrStreamPrioritiesSupported:
     case cudaDevAttrHostRegisterSupported:
     case cudaDevAttrCanUseHostPointerForRegisteredMem:

@@ -32,6 +32,11 @@ cudaError_t release(const Entry& entry, void* address, MemoryKind kind, cudaErro
     Allocation* allocation = runtime.memory.find(address);
     if (allocation == nullptr || allocation->base != address || allocation->kind != kind)
       return runtime.misuse(unknown, "release of memory that was not allocated so, or twice");
+    if (allocation->is_foreign())
+      return runtime.misuse(unknown, "release of memory that is open from another process");
+    if (allocation->exported && !allocation->exported->openers().empty())
+      (void)runtime.misuse(cudaErrorUnknown,
+                           "release of memory that another process has open, which is undefined");
     const int device = allocation->device;
     const char* name = kind == MemoryKind::device   ? "cudaFree"
                        : kind == MemoryKind::pinned ? "cudaFreeHost"

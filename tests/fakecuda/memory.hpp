@@ -7,9 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "ringside/tests/fakecuda/exported.hpp"
 #include "ringside/tests/fakecuda/operation.hpp"
 
 namespace ringside::tests::fakecuda {
@@ -68,10 +70,16 @@ struct Allocation {
   int device = host;  ///< owner; of pinned memory: whose context made it
   unsigned flags = 0;
   History history;
+  std::optional<Exported> exported;  ///< of device memory that processes share
+  ExportedName name;                 ///< of what is another process's: its handle,
+  int opener = host;                 ///< the device that opened it,
+  unsigned opened = 0;               ///< and how often
 
   [[nodiscard]] std::uintptr_t begin() const { return reinterpret_cast<std::uintptr_t>(base); }
   [[nodiscard]] std::uintptr_t end() const { return begin() + bytes; }
   [[nodiscard]] bool on_device() const { return kind == MemoryKind::device; }
+  /// Whether it is another process's.
+  [[nodiscard]] bool is_foreign() const { return opener != host; }
 };
 
 class Memory {
@@ -83,6 +91,12 @@ class Memory {
   Allocation* allocate(MemoryKind kind, int device, std::size_t bytes);
   /// Host memory that exists already. nullptr: it overlaps with something known.
   Allocation* adopt(void* base, std::size_t bytes, int device);
+  /// Makes device memory such that other processes can map it; false if the system refuses.
+  [[nodiscard]] bool share(Allocation& allocation);
+  /// Memory of another process that a device of this one opens. nullptr: it is gone.
+  Allocation* open(const ExportedName& name, int opener);
+  /// What such a device has open already.
+  [[nodiscard]] Allocation* find_foreign(const ExportedName& name, int opener);
   /// Gives the memory back, or keeps it until `clear` where something may still touch it.
   void release(Allocation& allocation, bool keep);
 

@@ -74,4 +74,4 @@ total=$((${ranks[*]/%/+}0))
 nsenter --net="/run/netns/$name-1" unshare --uts sh -c 'hostname host1; exec "$@"' sh \
   "$mpirun" --allow-run-as-root --bind-to none --host "$list" -n "$total" \
   --mca plm_rsh_agent "$folder/agent" --mca btl_tcp_if_include "$net.0/24" --mca oob_tcp_if_include "$net.0/24" \
-  $(env | sed -n 's/^\(RINGSIDE_[A-Z0-9_]*\)=.*/-x \1/p') ${MPIRUN_OPTIONS:-} "$@"
+  $(env | sed -nE 's/^((RINGSIDE|FAKECUDA)_[A-Z0-9_]*|LD_LIBRARY_PATH)=.*/-x \1/p') ${MPIRUN_OPTIONS:-} "$@"

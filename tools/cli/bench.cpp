@@ -186,8 +186,10 @@ void add_options(CLI::App& command, BenchArguments& a) {
       "What runs the collectives: threads of this process (default), our plans on GPUs, NCCL; "
       "under\n"
       "mpirun: our plans on its processes (mpi), or the all_reduce of the MPI itself (openmpi)");
-  add("--memory", a.of_gpus.memory, "private|shared",
-      "--backend mpi: buffers that the processes do not share (default), or that they do");
+  add("--memory", a.of_gpus.memory, "private|shared|gpu",
+      "--backend mpi: buffers that the processes do not share (default), or that they do, or "
+      "memory "
+      "of GPUs that those of a host open (rank r on the r-th of --devices)");
   add("--compare", a.compare, "NAME[,NAME...]|OLD.json",
       fmt::format(
           "Measure others in the same rounds and print the ratios: {} (nccl beside --backend cuda, "

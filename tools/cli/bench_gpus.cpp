@@ -11,6 +11,7 @@
 #include "ringside/base/error.hpp"
 #include "ringside/base/options.hpp"
 #include "ringside/base/text.hpp"
+#include "ringside/bench/platform.hpp"
 #include "ringside/collectives/executors/mpi/transport.hpp"
 #include "ringside/tools/cli/commands.hpp"
 
@@ -70,7 +71,8 @@ std::vector<std::string> read_ways(std::string_view option, const std::string& t
 }
 
 /// What has a meaning with some backend only is refused with the others.
-void check_backend_options(const bench::BenchRequest& request, const Given& given) {
+void check_backend_options(const bench::BenchRequest& request, const Given& given,
+                           bool wants_gpus) {
   const auto refuse = [&](std::string_view name, const std::string& why) {
     if (given(name))
       throw Error(ErrorCode::bad_input, fmt::format("--{} has no meaning with --backend {}{}", name,
@@ -78,7 +80,7 @@ void check_backend_options(const bench::BenchRequest& request, const Given& give
   };
   if (!runs_on_gpus(request.backend)) {
     for (const auto* name : {"devices", "allow-virtual"})
-      refuse(name, ": add --backend cuda (or nccl)");
+      if (!wants_gpus) refuse(name, ": add --backend cuda (or nccl)");
     for (const auto* name : {"issue", "copies"}) refuse(name, ": add --backend cuda");
     if (!runs_on_processes(request.backend)) refuse("memory", ": add --backend mpi");
   } else if (given("ngpus"))
@@ -134,8 +136,23 @@ void settle_processes(const Given& given, bench::BenchRequest& request) {
 
 bool wants_shared_memory(const std::string& text) {
   if (text == "shared") return true;
-  if (text != "private") reject("--memory", "private or shared", text);
+  if (text != "private" && text != "gpu") reject("--memory", "private, shared or gpu", text);
   return false;
+}
+
+/// Ranks are processes, and their buffers memory of GPUs that all of a host open.
+void settle_memory_of_gpus(const GpuArguments& arguments, const Given& given,
+                           bench::BenchRequest& request) {
+  const auto refuse = [](const std::string& what) {
+    throw Error(ErrorCode::bad_input, fmt::format("{} has no meaning with --memory gpu", what));
+  };
+  if (request.backend == bench::BackendKind::openmpi) refuse("--backend openmpi");
+  if (!request.compare.empty()) refuse("--compare");
+  if (request.buffers != bench::Buffers::warm)
+    refuse(fmt::format("--buffers {}", to_string(request.buffers)));
+  if (given("devices")) request.gpus.devices = read_devices(arguments.devices);
+  request.gpus.allow_virtual = arguments.allow_virtual;
+  bench::settle_gpus(request);
 }
 
 }  // namespace
@@ -149,7 +166,8 @@ void add_gpu_options(CLI::App& command, GpuArguments& arguments) {
       "The first N GPUs, as nccl-tests' users say it; with --backend host 1 means no GPU, and more "
       "is refused");
   add("--devices", arguments.devices, "GPU[,GPU...]",
-      "The GPUs of --backend cuda and nccl; one may be there more than once (default: all)");
+      "The GPUs of --backend cuda and nccl, and of mpi with --memory gpu; one may be there more "
+      "than once (default: all)");
   add("--issue", arguments.issue, "streams|graphs|both",
       "--backend cuda: calls op by op in streams, as one CUDA graph (default; what a program gets "
       "that repeats its calls), or a series of each");
@@ -172,10 +190,13 @@ void read_gpus(const GpuArguments& arguments, const Given& given, bench::BenchRe
   request.backend = *backend;
   const auto number_of_gpus =
       given("ngpus") ? whole_number("-g", arguments.gpus, 1, static_cast<int>(most_devices)) : 0;
-  check_backend_options(request, given);
-  if (runs_on_processes(request.backend)) {
+  const bool on_processes = runs_on_processes(request.backend);
+  check_backend_options(request, given, on_processes && arguments.memory == "gpu");
+  if (on_processes) {
     if (given("memory")) request.shared_memory = wants_shared_memory(arguments.memory);
-    return settle_processes(given, request);
+    settle_processes(given, request);
+    if (arguments.memory == "gpu") settle_memory_of_gpus(arguments, given, request);
+    return;
   }
   if (request.backend == bench::BackendKind::host) {
     if (number_of_gpus > 1)  // 1 is what nccl-tests' users write

@@ -9,50 +9,10 @@
 #include "ringside/collectives/binding.hpp"
 #include "ringside/collectives/executors/cuda/order.hpp"
 #include "ringside/collectives/executors/program_parts.hpp"
+#include "ringside/collectives/executors/scratch_places.hpp"
 
 namespace ringside::cuda {
 namespace {
-
-/// Where the scratch slots of a rank lie: those of the device one after another, those at the host
-/// likewise. The binding lays out both together.
-class ScratchPlaces {
- public:
-  ScratchPlaces(const Plan& plan, const Binding& binding) {
-    for (int rank = 0; rank < plan.ranks(); ++rank) {
-      const auto slots = plan.scratch(rank);
-      auto& shifts = shifts_.emplace_back();
-      std::size_t ends[2] = {0, 0};
-      for (std::size_t slot = 0; slot < slots.size(); ++slot) {
-        const std::size_t begin = begin_of(binding, rank, slots, slot);
-        const std::size_t end = slot + 1 < slots.size() ? begin_of(binding, rank, slots, slot + 1)
-                                                        : binding.length(rank, Buffer::scratch);
-        std::size_t& place = ends[slots[slot].place == ScratchSlot::Place::host ? 1 : 0];
-        shifts.push_back(begin - place);
-        place += end - begin;
-      }
-      device_.push_back(ends[0]);
-      host_.push_back(ends[1]);
-    }
-  }
-  /// Of an offset in the binding's scratch, in elements.
-  [[nodiscard]] std::size_t moved(const Location& location, std::size_t offset) const {
-    return offset - shifts_[static_cast<std::size_t>(location.rank)]
-                           [static_cast<std::size_t>(location.slot)];
-  }
-  /// Elements, by rank.
-  [[nodiscard]] const std::vector<std::size_t>& device() const { return device_; }
-  [[nodiscard]] const std::vector<std::size_t>& host() const { return host_; }
-
- private:
-  static std::size_t begin_of(const Binding& binding, int rank, std::span<const ScratchSlot> slots,
-                              std::size_t slot) {
-    const Location first{rank, Buffer::scratch, static_cast<int>(slot), slots[slot].first_chunk};
-    return binding.extent(first, 0, 0).offset;
-  }
-
-  std::vector<std::vector<std::size_t>> shifts_;  // [rank][slot]
-  std::vector<std::size_t> device_, host_;
-};
 
 class Binder {
  public:
@@ -122,9 +82,7 @@ class Binder {
     shape.raw_mask = facts.raw_mask;
     shape.all_raw = facts.all_raw;
     shape.completes = facts.completes;
-    const bool scales = shape.op == ReduceOp::premul_sum && (facts.all_raw || facts.raw_mask != 0);
-    const bool divides = shape.op == ReduceOp::avg && facts.completes && shape.ranks > 1;
-    step.copies = shape.k == 1 && shape.m == 1 && !scales && !divides;
+    step.copies = is_plain_copy(shape);
     step.by_engine = step.copies && (!reached(view.rank, view.sources.front()) ||
                                      !reached(view.rank, view.destinations.front()));
     step.kernel = kernel(shape);
@@ -137,11 +95,7 @@ class Binder {
                Access::direct;
   }
 
-  [[nodiscard]] bool at_host(const Location& location) const {
-    return location.buffer == Buffer::scratch &&
-           plan_.scratch(location.rank)[static_cast<std::size_t>(location.slot)].place ==
-               ScratchSlot::Place::host;
-  }
+  [[nodiscard]] bool at_host(const Location& location) const { return is_at_host(plan_, location); }
 
   /// The kernel that does it; made if no op before was like it.
   std::uint32_t kernel(const FoldShape& shape) {

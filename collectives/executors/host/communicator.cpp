@@ -62,7 +62,7 @@ HostCommunicator::HostCommunicator(std::shared_ptr<Shared> shared, int rank,
       preparation_{rank, shared_->ranks(), shared_->job().most_inline(), {}},
       prepared_calls_(shared_->ranks()),
       call_(calls_before),
-      bases_(static_cast<std::size_t>(shared_->ranks()) * 3),
+      bases_(static_cast<std::size_t>(shared_->ranks()) * bases_per_rank),
       sources_(static_cast<std::size_t>(shared_->ranks())),
       messages_(*shared_, rank, std::move(copy)) {
   (void)fold_isa();  // an option that cannot be used shows here, not in the middle of a call

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "ringside/base/cache.hpp"
 #include "ringside/base/error.hpp"
 #include "ringside/collectives/binding.hpp"
 #include "ringside/collectives/executors/host/shared.hpp"
 #include "ringside/collectives/executors/program_parts.hpp"
+#include "ringside/collectives/executors/scratch_places.hpp"
 
 namespace ringside::host {
 namespace {
@@ -16,13 +18,14 @@ namespace {
 class Binder {
  public:
   Binder(const CompiledPlan& compiled, std::span<const std::size_t> block_elements,
-         const FoldShape& values, Program& program)
+         const FoldShape& values, Program::HostSlots host_slots, Program& program)
       : plan_(compiled.plan),
         schedule_(compiled.schedule),
         binding_(compiled.plan, block_elements),
         values_(values),
         element_bytes_(size_of(values.type)),
         program_(program) {
+    if (host_slots == Program::HostSlots::apart) places_.emplace(plan_, binding_);
     // In place, lines that are written have just been read: nothing is won by bypassing the cache.
     bypasses_cache_ = !plan_.request().in_place && user_bytes() > last_cache_bytes();
   }
@@ -38,7 +41,11 @@ class Binder {
     }
     for (const Wait& wait : schedule_.leave_waits[static_cast<std::size_t>(rank)])
       program_.leave_waits.push_back(bound(wait, slices - 1));
-    program_.scratch_bytes = binding_.length(rank, Buffer::scratch) * element_bytes_;
+    const auto of_rank = static_cast<std::size_t>(rank);
+    program_.scratch_bytes =
+        (places_ ? places_->device()[of_rank] : binding_.length(rank, Buffer::scratch)) *
+        element_bytes_;
+    if (places_) program_.host_scratch_bytes = places_->host()[of_rank] * element_bytes_;
   }
 
  private:
@@ -92,12 +99,23 @@ class Binder {
     shape.streaming = bypasses_cache_ && facts.last_use;
     program_.most_sources = std::max(program_.most_sources, number_in_program(shape.k));
     program_.most_destinations = std::max(program_.most_destinations, number_in_program(shape.m));
-    const auto known = std::find(shapes_.begin(), shapes_.end(), shape);
-    if (known != shapes_.end())
-      return number_in_program(static_cast<std::size_t>(known - shapes_.begin()));
-    shapes_.push_back(shape);
+    auto& shapes = program_.shapes;
+    const auto known = std::find(shapes.begin(), shapes.end(), shape);
+    if (known != shapes.end())
+      return number_in_program(static_cast<std::size_t>(known - shapes.begin()));
+    shapes.push_back(shape);
     program_.kernels.push_back(resolve_fold(shape));
-    return number_in_program(shapes_.size() - 1);
+    return number_in_program(shapes.size() - 1);
+  }
+
+  [[nodiscard]] Address address(const Location& location, int offset, int slice) const {
+    std::uint32_t base = base_index(location.rank, location.buffer);
+    std::size_t at = binding_.extent(location, offset, slice).offset;
+    if (places_ && location.buffer == Buffer::scratch) {
+      at = places_->moved(location, at);
+      if (is_at_host(plan_, location)) base = host_scratch_index(location.rank);
+    }
+    return {base, at * element_bytes_};
   }
 
   void add_run(const Op& view, int offset, int slice, const Step& step) {
@@ -105,9 +123,7 @@ class Binder {
     if (elements == 0) return;
     const std::uint32_t first = number_in_program(program_.addresses.size());
     const auto add = [&](const Location& location) {
-      program_.addresses.push_back(
-          {base_index(location.rank, location.buffer),
-           binding_.extent(location, offset, slice).offset * element_bytes_});
+      program_.addresses.push_back(address(location, offset, slice));
     };
     for (const auto& source : view.sources) add(source);
     for (const auto& destination : view.destinations) add(destination);
@@ -126,8 +142,8 @@ class Binder {
   Binding binding_;
   FoldShape values_;
   std::size_t element_bytes_;
+  std::optional<ScratchPlaces> places_;  // if slots at the host are apart
   bool bypasses_cache_ = false;
-  std::vector<FoldShape> shapes_;  // of the program's kernels
   Program& program_;
 };
 
@@ -136,16 +152,17 @@ class Binder {
 std::size_t Program::bytes() const {
   std::size_t sum = waits.capacity() * sizeof(BoundWait) + runs.capacity() * sizeof(Run) +
                     addresses.capacity() * sizeof(Address) +
-                    kernels.capacity() * sizeof(FoldKernel);
+                    kernels.capacity() * sizeof(FoldKernel) + shapes.capacity() * sizeof(FoldShape);
   for (const auto& lane : lanes) sum += lane.capacity() * sizeof(Step);
   return sum + sizeof(Program);
 }
 
 Program Program::bind(std::shared_ptr<const CompiledPlan> compiled, int rank,
-                      std::span<const std::size_t> block_elements, const FoldShape& values) {
+                      std::span<const std::size_t> block_elements, const FoldShape& values,
+                      HostSlots host_slots) {
   Program program;
   program.compiled = std::move(compiled);
-  Binder(*program.compiled, block_elements, values, program).bind(rank);
+  Binder(*program.compiled, block_elements, values, host_slots, program).bind(rank);
   return program;
 }
 

@@ -42,9 +42,16 @@ struct Step {
   std::uint32_t op = 0;  ///< index in the plan
 };
 
+/// Base addresses of a rank: its input, output and scratch; and its scratch at the host, where the
+/// other is elsewhere.
+inline constexpr std::uint32_t bases_per_rank = 4;
+
 /// Number of a rank's buffer among the base addresses of a call.
 [[nodiscard]] inline std::uint32_t base_index(int rank, Buffer buffer) {
-  return static_cast<std::uint32_t>(rank) * 3 + static_cast<std::uint32_t>(buffer);
+  return static_cast<std::uint32_t>(rank) * bases_per_rank + static_cast<std::uint32_t>(buffer);
+}
+[[nodiscard]] inline std::uint32_t host_scratch_index(int rank) {
+  return static_cast<std::uint32_t>(rank) * bases_per_rank + bases_per_rank - 1;
 }
 
 struct Program {
@@ -54,23 +61,29 @@ struct Program {
   std::vector<Run> runs;
   std::vector<Address> addresses;
   std::vector<FoldKernel> kernels;  ///< few: most steps fold alike
+  std::vector<FoldShape> shapes;    ///< of the kernels
   std::vector<BoundWait> leave_waits;
   std::size_t scratch_bytes = 0;                          ///< of this rank
+  std::size_t host_scratch_bytes = 0;                     ///< the same, if it is apart
   std::uint32_t most_sources = 0, most_destinations = 0;  ///< of a step
 
   /// Of what is allocated for it.
   [[nodiscard]] std::size_t bytes() const;
 
+  /// Where scratch slots at the host lie.
+  enum class HostSlots { among_the_others, apart };
   /// Of `values` only type, operator, scalar and ranks are looked at.
   [[nodiscard]] static Program bind(std::shared_ptr<const CompiledPlan> compiled, int rank,
                                     std::span<const std::size_t> block_elements,
-                                    const FoldShape& values);
+                                    const FoldShape& values,
+                                    HostSlots host_slots = HostSlots::among_the_others);
 };
 
-/// Runs a step. `bases`: by base_index; room for as many sources and destinations as it has.
-inline void fold_step(const Program& program, const Step& step, std::byte* const* bases,
-                      const std::byte** sources, std::byte** destinations) {
-  const FoldKernel& kernel = program.kernels[step.kernel];
+/// Places the operands of a step's runs, and after each calls `use(elements)`. `bases`: by
+/// base_index; room for as many sources and destinations as it has.
+template <class Use>
+inline void for_each_run(const Program& program, const Step& step, std::byte* const* bases,
+                         const std::byte** sources, std::byte** destinations, Use&& use) {
   for (std::uint32_t i = 0; i < step.runs; ++i) {
     const Run& run = program.runs[step.first_run + i];
     const Address* address = &program.addresses[run.first_address];
@@ -78,8 +91,16 @@ inline void fold_step(const Program& program, const Step& step, std::byte* const
       sources[source] = bases[address->base] + address->offset;
     for (std::uint32_t to = 0; to < step.destinations; ++to, ++address)
       destinations[to] = bases[address->base] + address->offset;
-    kernel(sources, destinations, run.elements);
+    use(run.elements);
   }
+}
+
+/// Runs a step; as for_each_run.
+inline void fold_step(const Program& program, const Step& step, std::byte* const* bases,
+                      const std::byte** sources, std::byte** destinations) {
+  const FoldKernel& kernel = program.kernels[step.kernel];
+  for_each_run(program, step, bases, sources, destinations,
+               [&](std::size_t elements) { kernel(sources, destinations, elements); });
 }
 
 }  // namespace ringside::host

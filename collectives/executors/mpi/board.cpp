@@ -73,9 +73,10 @@ Board::~Board() {
   if (host_block_ == nullptr) return;  // never connected: nobody looks
   team_->flag(team_->rank(), own_closed_).store(true, std::memory_order_release);
   // Others may still look at what is here.
-  team_->keep({std::move(own_block_), std::move(own_host_block_), std::move(scratch_[0]),
-               std::move(scratch_[1])},
-              std::move(closed_));
+  std::vector<std::shared_ptr<std::byte>> memory = {std::move(own_block_),
+                                                    std::move(own_host_block_)};
+  for (Scratch* scratch : {&scratch_, &gpu_scratch_, &pinned_scratch_}) scratch->move_to(memory);
+  team_->keep(std::move(memory), std::move(closed_));
 }
 
 BlockOffsets Board::offsets() const {
@@ -97,18 +98,6 @@ void Board::connect(const std::vector<BlockOffsets>& of_all) {
     entries_.push_back(is_near(rank) ? &blocks_[i]->entries : far_entries + rank);
   }
   host_block_ = reinterpret_cast<HostBlock*>(host_block);
-}
-
-std::byte* Board::scratch(std::uint64_t call, std::size_t bytes) {
-  auto& memory = scratch_[call & 1];
-  auto& length = scratch_bytes_[call & 1];
-  if (length < bytes) {
-    length = 0;
-    memory.reset();
-    memory = Arena::allocate(team_->arena(), bytes);
-    length = bytes;
-  }
-  return memory.get();
 }
 
 Error failed_before(const Board& board) {

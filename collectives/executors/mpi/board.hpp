@@ -17,8 +17,10 @@
 
 #include "ringside/base/error.hpp"
 #include "ringside/collectives/algorithm.hpp"
+#include "ringside/collectives/executors/host/program.hpp"
 #include "ringside/collectives/executors/host/shared.hpp"
 #include "ringside/collectives/executors/host/signature.hpp"
+#include "ringside/collectives/executors/mpi/gpu/exports.hpp"
 #include "ringside/collectives/executors/mpi/team.hpp"
 #include "ringside/collectives/lower.hpp"
 
@@ -30,11 +32,28 @@ inline constexpr std::size_t message_capacity = 65536 - 16;
 /// Lanes of a rank, those of sends and receives counted.
 inline constexpr int most_streams = most_lanes * lanes_with_messages;
 
-/// Where a rank's buffers are: offsets in its segment, or addresses in its process.
+/// What memory a rank's input and output are.
+enum class Memory : std::uint64_t {
+  apart,       ///< of its process alone
+  shared,      ///< in its segment
+  gpu,         ///< memory that its GPU alone reaches
+  shared_gpu,  ///< memory of its GPU that others open
+  none,        ///< it has no data in the call
+};
+inline constexpr std::size_t memories = 5;
+
+[[nodiscard]] inline bool is_gpus(Memory memory) {
+  return memory == Memory::gpu || memory == Memory::shared_gpu;
+}
+
+/// Where a rank's buffers are.
 struct Where {
+  /// Offsets in its segment, or addresses in its process. Its scratch is always in its segment.
   std::uint64_t input = 0, output = 0, scratch = 0;
-  /// Whether input and output are in its segment; its scratch always is.
-  std::uint64_t shared = 0;
+  Memory memory = Memory::apart;
+  /// Of a rank with a GPU, as far as it has them, by the numbers of its base addresses: memory that
+  /// others open.
+  std::array<ExportedPlace, host::bases_per_rank> exported = {};
 };
 
 /// What a rank publishes when it enters a call; as host::Entry.
@@ -128,7 +147,21 @@ class Board {
   [[nodiscard]] FailureRecord& failure() const { return host_block_->failure; }
 
   /// Scratch of this rank for a call, at least so long; to be asked for before it enters.
-  [[nodiscard]] std::byte* scratch(std::uint64_t call, std::size_t bytes);
+  [[nodiscard]] std::byte* scratch(std::uint64_t call, std::size_t bytes) {
+    return scratch_.reserve(
+        call, bytes, [&](std::size_t size) { return Arena::allocate(team_->arena(), size); });
+  }
+  /// The same in memory of its GPU, and in memory of the host that GPUs reach.
+  [[nodiscard]] std::byte* gpu_scratch(std::uint64_t call, std::size_t bytes,
+                                       const std::shared_ptr<Exports>& exports) {
+    return gpu_scratch_.reserve(call, bytes,
+                                [&](std::size_t size) { return Exports::allocate(exports, size); });
+  }
+  [[nodiscard]] std::byte* pinned_scratch(std::uint64_t call, std::size_t bytes,
+                                          const std::shared_ptr<Exports>& exports) {
+    return pinned_scratch_.reserve(
+        call, bytes, [&](std::size_t size) { return Exports::allocate_at_host(exports, size); });
+  }
   /// The offset of an address in this rank's segment.
   [[nodiscard]] std::uint64_t offset_of(const void* address) const;
   /// Where an offset in a near rank's segment is for this process.
@@ -137,6 +170,30 @@ class Board {
   }
 
  private:
+  /// Memory for every other call.
+  class Scratch {
+   public:
+    /// At least so long; made by `allocate` if it is too short as it is.
+    template <class Allocate>
+    std::byte* reserve(std::uint64_t call, std::size_t bytes, Allocate&& allocate) {
+      auto& memory = memory_[call & 1];
+      auto& length = bytes_[call & 1];
+      if (length < bytes) {
+        length = 0;
+        memory.reset();
+        memory = allocate(bytes);
+        length = bytes;
+      }
+      return memory.get();
+    }
+    void move_to(std::vector<std::shared_ptr<std::byte>>& all) {
+      for (auto& memory : memory_) all.push_back(std::move(memory));
+    }
+
+   private:
+    std::array<std::shared_ptr<std::byte>, 2> memory_;
+    std::array<std::size_t, 2> bytes_ = {};
+  };
   [[nodiscard]] static std::size_t host_block_bytes(int ranks) {
     return sizeof(HostBlock) + static_cast<std::size_t>(ranks) * sizeof(std::array<Entry, 2>);
   }
@@ -149,8 +206,7 @@ class Board {
   std::uint64_t own_closed_;
   std::vector<std::atomic<bool>*> closed_;  // of near ranks
   std::shared_ptr<std::byte> own_block_, own_host_block_;
-  std::array<std::shared_ptr<std::byte>, 2> scratch_;
-  std::array<std::size_t, 2> scratch_bytes_ = {};
+  Scratch scratch_, gpu_scratch_, pinned_scratch_;
   std::vector<RankBlock*> blocks_;              // null: far
   std::vector<std::array<Entry, 2>*> entries_;  // of far ranks: in the host's block
   HostBlock* host_block_ = nullptr;

@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <exception>
+#include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -49,13 +52,14 @@ MpiCommunicator::MpiCommunicator(std::shared_ptr<Job> job, std::shared_ptr<Board
       tags_(context, board_->team().transport().greatest_tag()),
       exchange_(*board_, tags_, job_->most_inline()),
       watch_(*board_, exchange_),
-      plans_(*board_),
-      runner_(*board_, tags_),
+      plans_(*board_, job_->gpus()),
+      runner_(*board_, tags_, job_->gpus()),
       messages_(*board_, exchange_, watch_, tags_),
       policy_(job_->policy()),
       default_spec_(option<std::string>("algorithm")),
-      prepared_calls_{CallCache<Prepared>(board_->ranks()), CallCache<Prepared>(board_->ranks())},
+      gpu_(job_->gpus().own()),
       sources_(static_cast<std::size_t>(board_->ranks())) {
+  for (std::size_t i = 0; i < memories; ++i) prepared_calls_.emplace_back(board_->ranks());
   (void)fold_isa();  // an option that cannot be used shows here, not in the middle of a call
   for (int rank = 0; rank < board_->ranks(); ++rank)
     if (rank != board_->rank()) others_.push_back(rank);
@@ -76,29 +80,98 @@ void MpiCommunicator::end(const Error& cause) {
   if (board_->failure().store(cause)) exchange_.send_failure(cause);
 }
 
+bool MpiCommunicator::runs_where_awaited() {
+  const Transport& transport = board_->team().transport();
+  if (transport.any_thread()) return false;
+  static std::once_flag told;
+  if (board_->team().rank() == 0)
+    std::call_once(told, [&] {
+      fmt::print(stderr,
+                 "ringside: {} gives no MPI_THREAD_MULTIPLE: asynchronous calls go on only where a "
+                 "rank waits for one or tests one\n",
+                 transport.library());
+    });
+  return true;
+}
+
 void MpiCommunicator::run(const Call& call) {
+  begin(call);
+  await_entries(call, begun_.policy);
+  if (const Bound* bound = settled(call, *begun_.prepared))
+    run_program(call, *bound, begun_.policy);
+}
+
+void MpiCommunicator::check_thread() const {
+  const Transport& transport = board_->team().transport();
+  if (transport.any_thread() || std::this_thread::get_id() == maker_) return;
+  throw Error(ErrorCode::unsupported,
+              fmt::format("{} gives no MPI_THREAD_MULTIPLE: only the thread that made a world of "
+                          "processes may make calls",
+                          transport.library()))
+      .at_rank(rank());
+}
+
+void MpiCommunicator::begin(const Call& call) {
+  check_thread();
   if (!board_->one_host()) watch_.look();  // what happened while this rank was elsewhere
   throw_if_failed(*board_);
-  if (call.options->stream) refuse_stream();
-  const bool shared = in_shared_memory(call);
-  const Prepared& prepared = this->prepared(call, shared);
-  host::WaitPolicy policy = job_->policy();
-  policy.limit = call.options->timeout.value_or(policy_.limit);
-
+  begun_ = {.call = &call, .policy = job_->policy(), .looked = now()};
+  begun_.policy.limit = call.options->timeout.value_or(policy_.limit);
+  await_stream(call, begun_.policy.limit);
+  const Memory memory = memory_of(call);
+  const Prepared& prepared = this->prepared(call, memory);
+  begun_.prepared = &prepared;
   // Before the call counts: a rank that finds no memory has made no call.
-  std::byte* const scratch =
-      prepared.scratch_bytes == 0 ? nullptr : board_->scratch(call_ + 1, prepared.scratch_bytes);
-  publish(call, prepared, shared, scratch);
-  try {
-    await_entries(call, policy);
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::io) end(error);  // the MPI refuses
-    throw;
+  publish(call, prepared, place(call, prepared, memory));
+}
+
+bool MpiCommunicator::advance() {
+  const Call& call = *begun_.call;
+  if (begun_.bound == nullptr) {
+    bool entered = false;
+    guarded([&] { entered = all_entered(); });
+    if (!entered) {
+      look_at_begun();
+      return false;
+    }
+    begun_.bound = settled(call, *begun_.prepared);
+    if (begun_.bound == nullptr) return true;
+    begin_ops(*begun_.bound);
   }
+  bool moved = false;
+  guarded([&] { moved = !runner_.is_over() && runner_.advance(); });
+  if (moved) begun_.waited = Seconds{0};
+  if (!runner_.is_over() || runner_.leave_obstacle() != nullptr) {
+    look_at_begun();
+    return false;
+  }
+  end_ops();
+  return true;
+}
+
+void MpiCommunicator::look_at_begun() {
+  // While the rank computes it waits for nobody.
+  constexpr Seconds most_between{10e-3};
+  const Seconds time = now();
+  begun_.waited += std::min(time - begun_.looked, most_between);
+  begun_.looked = time;
+  if (board_->failure().set.load(std::memory_order_acquire)) give_up();
+  watch_.look();
+  const bool timed_out = begun_.waited > begun_.policy.limit;
+  if (begun_.bound == nullptr)
+    entries_overdue(*begun_.call, begun_.policy, timed_out);
+  else
+    ops_overdue(*begun_.call, *begun_.bound, begun_.policy, timed_out);
+}
+
+const Bound* MpiCommunicator::settled(const Call& call, const Prepared& prepared) {
   const Placement placement = agree();
-  if (prepared.small) return fold_messages(call, *prepared.small);
-  if (call.collective == Collective::barrier) return;
-  run_program(call, prepared.program(placement, all_shared()), policy);
+  if (prepared.small) {
+    fold_messages(call, *prepared.small);
+    return nullptr;
+  }
+  if (call.collective == Collective::barrier) return nullptr;
+  return &prepared.program(placement, agreed_reach(prepared));
 }
 
 Choice MpiCommunicator::choice_for(const Request& request, std::size_t bytes,
@@ -113,13 +186,43 @@ Choice MpiCommunicator::choice_for(const Request& request, std::size_t bytes,
   return choose_across_hosts(layout, request, bytes);
 }
 
+std::string MpiCommunicator::on_machine(const Request& /*request*/, std::size_t /*bytes*/,
+                                        const std::string& /*spec*/) const {
+  if (!plans_.on_gpus()) return {};
+  std::vector<int> members;
+  for (int rank = 0; rank < size(); ++rank) members.push_back(board_->member(rank));
+  return job_->gpus().unreached(members);
+}
+
 void MpiCommunicator::abort(const std::string& why) {
   end(Error(ErrorCode::aborted, fmt::format("aborted: {}", why)));
 }
 
 void MpiCommunicator::add_message(const Message& message, const CallOptions& options, Over over) {
   if (options.stream) return over(exception_of(refuse_stream));
-  messages_.add(message, options.timeout.value_or(policy_.limit), std::move(over));
+  const Seconds limit = options.timeout.value_or(policy_.limit);
+  const std::size_t bytes = message.elements * size_of(message.type);
+  bool on_gpu = false;
+  auto staged = std::make_shared<std::vector<std::byte>>();
+  if (auto error = exception_of([&] {
+        on_gpu = gpu_ != nullptr && bytes > 0 && gpu_->reaches(message.data);
+        if (!on_gpu) return;
+        staged->resize(bytes);
+        if (message.direction == Message::Direction::send)
+          gpu_->copy(staged->data(), static_cast<const std::byte*>(message.data), bytes);
+      }))
+    return over(std::move(error));
+  if (!on_gpu) return messages_.add(message, limit, std::move(over));
+  Message at_host = message;
+  at_host.data = staged->data();
+  messages_.add(
+      at_host, limit, [this, staged, message, over = std::move(over)](std::exception_ptr error) {
+        if (!error && message.direction == Message::Direction::receive)
+          error = exception_of([&] {
+            gpu_->copy(static_cast<std::byte*>(message.data), staged->data(), staged->size());
+          });
+        over(std::move(error));
+      });
 }
 
 bool MpiCommunicator::work_on_messages(const std::function<bool()>& more) {
@@ -127,42 +230,94 @@ bool MpiCommunicator::work_on_messages(const std::function<bool()>& more) {
 }
 
 std::shared_ptr<std::byte> MpiCommunicator::shared_memory(std::size_t bytes) {
-  return Arena::allocate(board_->team().arena(), bytes);
+  return gpu_ != nullptr ? Exports::allocate(job_->gpus().exports(), bytes)
+                         : Arena::allocate(board_->team().arena(), bytes);
 }
 
-void MpiCommunicator::check_threads() const {
-  const Transport& transport = board_->team().transport();
-  if (transport.any_thread()) return;
-  throw Error(
-      ErrorCode::unsupported,
-      fmt::format("asynchronous calls need MPI_THREAD_MULTIPLE, which {} does not give: make "
-                  "calls that return when they are over",
-                  transport.library()))
-      .at_rank(rank());
+void MpiCommunicator::begin_thread() {
+  if (gpu_ != nullptr) (void)exception_of([&] { gpu_->use(); });
 }
 
-const Prepared& MpiCommunicator::prepared(const Call& call, bool shared) {
-  return prepared_calls_[shared ? 1 : 0].get(call, call.options->algorithm, [&] {
-    return plans_.prepare(call, job_->most_inline(), shared,
+const Prepared& MpiCommunicator::prepared(const Call& call, Memory memory) {
+  return prepared_calls_[static_cast<std::size_t>(memory)].get(call, call.options->algorithm, [&] {
+    return plans_.prepare(call, job_->most_inline(), memory,
                           [&](const Request& request, std::size_t bytes) {
                             return spec_for(request, bytes, *call.options);
                           });
   });
 }
 
-bool MpiCommunicator::in_shared_memory(const Call& call) const {
-  if (call.collective == Collective::barrier) return false;
-  const Segment& segment = board_->team().arena()->segment();
-  const auto is_in = [&](const std::byte* at, Buffer buffer) {
-    return segment.contains(at) || bytes_of(call, rank(), size(), buffer) == 0;
-  };
-  return is_in(call.input, Buffer::input) && is_in(call.output, Buffer::output);
+Memory MpiCommunicator::memory_of(const std::byte* buffer) const {
+  if (gpu_ != nullptr && job_->gpus().exports()->place_of(buffer)) return Memory::shared_gpu;
+  if (gpu_ != nullptr && gpu_->reaches(buffer)) return Memory::gpu;
+  return board_->team().arena()->segment().contains(buffer) ? Memory::shared : Memory::apart;
+}
+
+Memory MpiCommunicator::memory_of(const Call& call) const {
+  if (call.collective == Collective::barrier) return Memory::apart;
+  Memory all = Memory::none;
+  const std::byte* const output = call.output;
+  for (const auto& [at, buffer] :
+       {std::pair{call.input, Buffer::input}, std::pair{output, Buffer::output}}) {
+    if (bytes_of(call, rank(), size(), buffer) == 0) continue;
+    const Memory memory = memory_of(at);
+    if (all != Memory::none && is_gpus(all) != is_gpus(memory))
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("the {} of rank {} is memory of its GPU, its {} is not",
+                              is_gpus(memory) ? "output" : "input", rank(),
+                              is_gpus(memory) ? "input" : "output"))
+          .at_rank(rank());
+    // Of two, what others reach less.
+    all = all == Memory::none ? memory : std::min(all, memory);
+  }
+  return all;
+}
+
+void MpiCommunicator::await_stream(const Call& call, Seconds limit) const {
+  if (!call.options->stream) return;
+  if (gpu_ == nullptr) refuse_stream();
+  gpu_->await(*call.options->stream, limit);
 }
 
 // --- enter ---------------------------------------------------------------------------------------
 
-void MpiCommunicator::publish(const Call& call, const Prepared& prepared, bool shared,
-                              std::byte* scratch) {
+Where MpiCommunicator::place(const Call& call, const Prepared& prepared, Memory memory) {
+  const std::uint64_t number = call_ + 1;
+  own_ = {call.input, call.output, nullptr, nullptr};
+  Where where{.memory = memory};
+  const auto set_exported = [&](std::uint32_t which, const std::byte* at) {
+    if (const auto place = job_->gpus().exports()->place_of(at)) where.exported[which] = *place;
+  };
+  if (prepared.scratch_bytes > 0)
+    where.scratch = board_->offset_of(board_->scratch(number, prepared.scratch_bytes));
+  if (prepared.gpu_scratch_bytes > 0 || prepared.pinned_bytes > 0) {
+    const auto& exports = job_->gpus().exports();
+    exports->tidy();
+    if (prepared.gpu_scratch_bytes > 0)
+      own_.gpu_scratch = board_->gpu_scratch(number, prepared.gpu_scratch_bytes, exports);
+    if (prepared.pinned_bytes > 0)
+      own_.pinned_scratch = board_->pinned_scratch(number, prepared.pinned_bytes, exports);
+    set_exported(host::base_index(0, Buffer::scratch), own_.gpu_scratch);
+    set_exported(host::host_scratch_index(0), own_.pinned_scratch);
+  }
+  if (memory == Memory::shared_gpu) {
+    set_exported(host::base_index(0, Buffer::input), call.input);
+    set_exported(host::base_index(0, Buffer::output), call.output);
+  } else if (memory == Memory::shared || memory == Memory::apart) {
+    const auto place = [&](const std::byte* at) {
+      if (at == nullptr) return std::uint64_t{0};
+      return memory == Memory::shared ? board_->offset_of(at) : reinterpret_cast<std::uint64_t>(at);
+    };
+    where.input = place(call.input);
+    where.output = place(call.output);
+  }
+  // Only now can nothing go wrong any more.
+  if (prepared.small && is_gpus(memory) && prepared.small->input_bytes() > 0)
+    gpu_->copy(board_->entry(rank(), number).message, call.input, prepared.small->input_bytes());
+  return where;
+}
+
+void MpiCommunicator::publish(const Call& call, const Prepared& prepared, const Where& where) {
   ++call_;
   if (call_ % host::calls_between_moves == 0)
     for (int stream = 0; stream < most_streams; ++stream)
@@ -174,16 +329,11 @@ void MpiCommunicator::publish(const Call& call, const Prepared& prepared, bool s
     mine.set_signature(prepared.signature, prepared.digest, bytes);
     published = prepared.digest;
   }
-  if (!prepared.small) {
-    const auto place = [&](const std::byte* at) {
-      if (at == nullptr) return std::uint64_t{0};
-      return shared ? board_->offset_of(at) : reinterpret_cast<std::uint64_t>(at);
-    };
-    mine.where = {place(call.input), place(call.output),
-                  scratch != nullptr ? board_->offset_of(scratch) : 0, shared ? 1u : 0u};
-  } else if (bytes > 0) {
+  if (!prepared.small)
+    mine.where = where;
+  else if (bytes > 0 && !is_gpus(where.memory))
     std::memcpy(mine.message, call.input, bytes);
-  }
+  memory_ = where.memory;
   first_late_ = 0;
   mine.call.store(call_, std::memory_order_release);
 }
@@ -195,25 +345,32 @@ bool MpiCommunicator::all_entered() {
 }
 
 void MpiCommunicator::await_entries(const Call& call, const host::WaitPolicy& policy) {
-  await([&] { return all_entered(); }, policy, policy.entry_spins,
-        [&](bool timed_out) {
-          auto late = missing();
-          if (late.empty()) {  // what was sent has not left
-            if (!timed_out) return;
-            for (const auto& ranks : board_->far_hosts()) late.push_back(ranks.front());
-          }
-          int gone = -1;
-          for (const int rank : late)
-            if (gone < 0 && watch_.has_gone(rank, call_)) gone = rank;
-          if (gone >= 0) {
-            // Where one has gone, others may just not have come yet.
-            fail(host::missing_ranks({gone}, call.collective, call_, rank(), gone, policy.limit));
-          }
-          if (timed_out)
-            fail(watch_.blame(
-                host::missing_ranks(late, call.collective, call_, rank(), -1, policy.limit),
-                late.front(), call_, policy.limit));
-        });
+  try {
+    await([&] { return all_entered(); }, policy, policy.entry_spins,
+          [&](bool timed_out) { entries_overdue(call, policy, timed_out); });
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::io) end(error);  // the MPI refuses
+    throw;
+  }
+}
+
+void MpiCommunicator::entries_overdue(const Call& call, const host::WaitPolicy& policy,
+                                      bool timed_out) {
+  auto late = missing();
+  if (late.empty()) {  // what was sent has not left
+    if (!timed_out) return;
+    for (const auto& ranks : board_->far_hosts()) late.push_back(ranks.front());
+  }
+  int gone = -1;
+  for (const int rank : late)
+    if (gone < 0 && watch_.has_gone(rank, call_)) gone = rank;
+  if (gone >= 0) {
+    // Where one has gone, others may just not have come yet.
+    fail(host::missing_ranks({gone}, call.collective, call_, rank(), gone, policy.limit));
+  }
+  if (timed_out)
+    fail(watch_.blame(host::missing_ranks(late, call.collective, call_, rank(), -1, policy.limit),
+                      late.front(), call_, policy.limit));
 }
 
 std::vector<int> MpiCommunicator::missing() const {
@@ -240,45 +397,89 @@ Placement MpiCommunicator::agree() const {
   return host::agreed_placement(published, rank(), call_);  // none has touched a buffer
 }
 
-bool MpiCommunicator::all_shared() const {
-  for (int peer = 0; peer < size(); ++peer)
-    if (board_->entry(peer, call_).where.shared == 0) return false;
-  return true;
+Reach MpiCommunicator::agreed_reach(const Prepared& prepared) const {
+  std::optional<int> of_gpu, of_host;  // the first such rank
+  bool all_shared = true;
+  for (int peer = 0; peer < size(); ++peer) {
+    const Memory memory = board_->entry(peer, call_).where.memory;
+    if (memory == Memory::none) continue;
+    auto& first = is_gpus(memory) ? of_gpu : of_host;
+    if (!first) first = peer;
+    if (memory == Memory::apart || memory == Memory::gpu) all_shared = false;
+  }
+  if (of_gpu && (of_host || !plans_.on_gpus()))  // none has touched a buffer
+    throw Error(ErrorCode::mismatch,
+                of_host
+                    ? fmt::format("ranks gave different memory (call {}): the buffers of rank {} "
+                                  "are of its GPU, those of rank {} are of the host",
+                                  call_, *of_gpu, *of_host)
+                    : fmt::format("buffers of rank {} are memory of its GPU, and not all ranks "
+                                  "have one (call {})",
+                                  *of_gpu, call_))
+        .at_rank(rank());
+  if (of_gpu) return all_shared ? Reach::gpu_shared : Reach::gpu_staged;
+  return all_shared ? Reach::shared : prepared.with_private;
 }
 
 void MpiCommunicator::fold_messages(const Call& call, const host::SmallMessage& message) {
-  message.fold(sources_.data(), call.output, [&](int peer) {
-    return peer == rank() ? call.input : board_->entry(peer, call_).message;
-  });
+  if (!is_gpus(memory_)) {
+    message.fold(sources_.data(), call.output, [&](int peer) {
+      return peer == rank() ? call.input : board_->entry(peer, call_).message;
+    });
+    return;
+  }
+  folded_.resize(bytes_of(call, rank(), size(), Buffer::output));
+  message.fold(sources_.data(), folded_.data(),
+               [&](int peer) -> const std::byte* { return board_->entry(peer, call_).message; });
+  if (folded_.empty()) return;
+  try {
+    gpu_->copy(call.output, folded_.data(), folded_.size());
+  } catch (const Error& error) {
+    end(error);
+    throw;
+  }
 }
 
 // --- ops, leave ----------------------------------------------------------------------------------
 
-void MpiCommunicator::run_program(const Call& call, const Bound& bound,
-                                  const host::WaitPolicy& policy) {
+void MpiCommunicator::begin_ops(const Bound& bound) {
   // First say so, then look: who fails does it the other way round (give_up).
-  auto& busy = board_->block(rank()).busy.call;
-  busy.store(call_, std::memory_order_seq_cst);
+  board_->block(rank()).busy.call.store(call_, std::memory_order_seq_cst);
   if (board_->failure().set.load(std::memory_order_seq_cst)) give_up();
-  const auto overdue = [&](bool timed_out) {
-    const auto obstacle = runner_.obstacle();
-    if (!timed_out || !obstacle) return;
-    fail(watch_.blame(
-        host::unfinished_op(obstacle->peer, obstacle->op, call.collective,
-                            bound.program.compiled->plan.spec(), call_, rank(), policy.limit),
-        obstacle->peer, call_, policy.limit));
-  };
+  guarded([&] { runner_.begin(bound, call_, own_); });
+}
+
+template <class Work>
+void MpiCommunicator::guarded(Work work) {
   try {
-    runner_.begin(bound, call_, call.input, call.output);
-    while (!runner_.is_over())
-      if (!runner_.advance())
-        await([&] { return runner_.advance(); }, policy, policy.spins, overdue);
-    await([&] { return runner_.leave_obstacle() == nullptr; }, policy, policy.spins, overdue);
+    work();
   } catch (const Error& error) {
     if (!board_->failure().set.load(std::memory_order_acquire)) fail(error);
     throw;
   }
-  busy.store(0, std::memory_order_release);
+}
+
+void MpiCommunicator::run_program(const Call& call, const Bound& bound,
+                                  const host::WaitPolicy& policy) {
+  begin_ops(bound);
+  const auto overdue = [&](bool timed_out) { ops_overdue(call, bound, policy, timed_out); };
+  guarded([&] {
+    while (!runner_.is_over())
+      if (!runner_.advance())
+        await([&] { return runner_.advance(); }, policy, policy.spins, overdue);
+    await([&] { return runner_.leave_obstacle() == nullptr; }, policy, policy.spins, overdue);
+  });
+  end_ops();
+}
+
+void MpiCommunicator::ops_overdue(const Call& call, const Bound& bound,
+                                  const host::WaitPolicy& policy, bool timed_out) {
+  const auto obstacle = runner_.obstacle();
+  if (!timed_out || !obstacle) return;
+  fail(watch_.blame(
+      host::unfinished_op(obstacle->peer, obstacle->op, call.collective,
+                          bound.program.compiled->plan.spec(), call_, rank(), policy.limit),
+      obstacle->peer, call_, policy.limit));
 }
 
 // --- waiting, and failing ------------------------------------------------------------------------

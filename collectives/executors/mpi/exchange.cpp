@@ -32,7 +32,7 @@ Tags::Tags(int context, int greatest_tag) : first_(context * count) {
 struct Exchange::EntryHead {
   std::uint64_t digest = 0;
   std::uint64_t message_bytes = 0;
-  std::uint64_t shared = 0;
+  Memory memory = Memory::apart;
   host::Signature signature;
   std::array<char, 256> spec = {};
 };
@@ -118,7 +118,7 @@ void Exchange::pack(std::uint64_t call, std::vector<std::byte>& bytes) const {
     head.signature = entry.signature;
     head.spec = entry.spec;
     head.message_bytes = entry.message_bytes;
-    if (entry.message_bytes == 0) head.shared = entry.where.shared;
+    if (entry.message_bytes == 0) head.memory = entry.where.memory;
     append(bytes, head);
     bytes.insert(bytes.end(), entry.message, entry.message + head.message_bytes);
   }
@@ -137,7 +137,7 @@ void Exchange::unpack(const FarHost& host, const std::vector<int>& ranks, std::u
     if (head.message_bytes > 0)
       std::memcpy(entry.message, at, head.message_bytes);
     else
-      entry.where = {0, 0, 0, head.shared};
+      entry.where = {.memory = head.memory};
     at += head.message_bytes;
     entry.call.store(call, std::memory_order_release);
   }

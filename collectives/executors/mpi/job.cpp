@@ -20,8 +20,9 @@ int ranks_here(const Team& team) {
 
 }  // namespace
 
-Job::Job(std::shared_ptr<Team> team)
+Job::Job(std::shared_ptr<Team> team, std::shared_ptr<const Gpus> gpus)
     : team_(std::move(team)),
+      gpus_(std::move(gpus)),
       tuning_(tuning_in_use()),
       most_inline_(std::min<std::size_t>(option<std::uint64_t>("mpi_inline"), message_capacity)),
       cores_(team_->cores_of(team_->host_of(team_->rank()))),

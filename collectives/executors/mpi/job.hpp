@@ -13,6 +13,7 @@
 #include "ringside/base/error.hpp"
 #include "ringside/collectives/executors/host/waiting.hpp"
 #include "ringside/collectives/executors/mpi/exchange.hpp"
+#include "ringside/collectives/executors/mpi/gpu/gpus.hpp"
 #include "ringside/collectives/selector/tuning.hpp"
 
 namespace ringside::mpi {
@@ -20,9 +21,10 @@ namespace ringside::mpi {
 class Job {
  public:
   /// Throws Error for an option `tuning` that names no usable table.
-  explicit Job(std::shared_ptr<Team> team);
+  Job(std::shared_ptr<Team> team, std::shared_ptr<const Gpus> gpus);
 
   [[nodiscard]] const std::shared_ptr<Team>& team() const { return team_; }
+  [[nodiscard]] const Gpus& gpus() const { return *gpus_; }
   [[nodiscard]] const TuningTable& tuning() const { return *tuning_; }
   /// The longest message that travels in an entry, the same for all ranks.
   [[nodiscard]] std::size_t most_inline() const { return most_inline_; }
@@ -35,6 +37,7 @@ class Job {
 
  private:
   std::shared_ptr<Team> team_;
+  std::shared_ptr<const Gpus> gpus_;
   std::shared_ptr<const TuningTable> tuning_;
   std::size_t most_inline_;
   int cores_;

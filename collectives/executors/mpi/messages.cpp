@@ -35,6 +35,10 @@ bool Messages::work(const host::WaitPolicy& policy, const std::function<bool()>&
         if (board_.failure().set.load(std::memory_order_acquire)) break;
         backoff.pause();
       }
+    if (more()) {  // who looks in now and then has to see this, too
+      watch_.look();
+      fail_overdue();
+    }
     if (board_.failure().set.load(std::memory_order_acquire)) give_up();
     if (more()) return false;
   }

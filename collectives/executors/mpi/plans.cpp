@@ -14,10 +14,16 @@
 namespace ringside::mpi {
 namespace {
 
-AccessMatrix access_between(const Board& board, Reach reach) {
-  const auto inside = reach == Reach::shared   ? Access::direct
-                      : reach == Reach::single ? Access::scratch_or_copy
-                                               : Access::scratch_only;
+bool is_gpus(Reach reach) { return reach == Reach::gpu_shared || reach == Reach::gpu_staged; }
+
+std::vector<int> members_of(const Board& board) {
+  std::vector<int> members;
+  for (int rank = 0; rank < board.ranks(); ++rank) members.push_back(board.member(rank));
+  return members;
+}
+
+/// Between hosts messages, within a host `inside`.
+AccessMatrix access_within(const Board& board, Access inside) {
   AccessMatrix access = full_access(board.ranks());
   const Team& team = board.team();
   const auto host_of = [&](std::size_t rank) {
@@ -29,6 +35,39 @@ AccessMatrix access_between(const Board& board, Reach reach) {
   return access;
 }
 
+AccessMatrix access_between(const Board& board, Reach reach) {
+  return access_within(board, reach == Reach::shared   ? Access::direct
+                              : reach == Reach::single ? Access::scratch_or_copy
+                                                       : Access::scratch_only);
+}
+
+bool is_all_direct(const AccessMatrix& access) {
+  for (std::size_t a = 0; a < access.size(); ++a)
+    for (std::size_t b = 0; b < access.size(); ++b)
+      if (a != b && access[a][b] != Access::direct && access[a][b] != Access::message) return false;
+  return true;
+}
+
+/// Bases that a program uses, but for those of other hosts.
+std::vector<std::uint32_t> used_bases(const host::Program& program, const Board& board) {
+  std::vector<bool> used(static_cast<std::size_t>(board.ranks()) * host::bases_per_rank);
+  for (const host::Address& address : program.addresses) used[address.base] = true;
+  std::vector<std::uint32_t> bases;
+  for (std::uint32_t base = 0; base < used.size(); ++base)
+    if (used[base] && board.is_near(static_cast<int>(base / host::bases_per_rank)))
+      bases.push_back(base);
+  return bases;
+}
+
+/// An op of any rank: all refuse the plan, or none.
+void check_operands(const Plan& plan, std::size_t most) {
+  for (std::size_t index = 0; index < plan.size(); ++index)
+    if (const Op op = plan.op(index); op.sources.size() + op.destinations.size() > most)
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("{}: an op of {} operands, and a kernel of a GPU takes {}",
+                              plan.spec(), op.sources.size() + op.destinations.size(), most));
+}
+
 std::vector<bool> near_ranks(const Board& board) {
   std::vector<bool> near;
   for (int rank = 0; rank < board.ranks(); ++rank) near.push_back(board.is_near(rank));
@@ -36,7 +75,8 @@ std::vector<bool> near_ranks(const Board& board) {
 }
 
 bool is_private(const Location& location, int rank, Reach reach) {
-  return reach != Reach::shared && location.rank != rank && location.buffer != Buffer::scratch;
+  return !is_gpus(reach) && reach != Reach::shared && location.rank != rank &&
+         location.buffer != Buffer::scratch;
 }
 
 std::vector<Role> roles_of(const Plan& plan, Reach reach) {
@@ -92,18 +132,49 @@ std::size_t Prepared::bytes() const {
   return sum;
 }
 
-Plans::Plans(const Board& board)
-    : rank_(board.rank()),
+Plans::Plans(const Board& board, const Gpus& gpus)
+    : board_(board),
+      gpu_(gpus.own()),
+      rank_(board.rank()),
       ranks_(board.ranks()),
+      on_gpus_(gpus.all_have(members_of(board))),
       one_host_(board.one_host()),
       single_copies_(board.team().single_copies()),
       copies_(board.team().copies()) {
   if (copies_ == Team::Copies::single && !single_copies_)
     throw Error(ErrorCode::unsupported,
                 "option mpi_copies: this system does not let processes copy each other's memory");
-  for (std::size_t reach = 0; reach < reaches; ++reach)
-    lowered_[reach] = std::make_unique<PlanCache>(access_between(board, static_cast<Reach>(reach)),
-                                                  near_ranks(board));
+  const auto set = [&](Reach reach, AccessMatrix access) {
+    lowered_[static_cast<std::size_t>(reach)] =
+        std::make_unique<PlanCache>(std::move(access), near_ranks(board));
+  };
+  for (const Reach reach : {Reach::shared, Reach::single, Reach::staged})
+    set(reach, access_between(board, reach));
+  if (!on_gpus_) return;
+  const auto access = gpus.access_among(members_of(board));
+  all_direct_ = is_all_direct(access);
+  set(Reach::gpu_shared, access);
+  set(Reach::gpu_staged, access_within(board, all_direct_ ? Access::scratch_only : Access::none));
+}
+
+std::vector<Reach> Plans::possible_reaches(Memory memory) const {
+  switch (memory) {
+    case Memory::apart:
+      return {reach_of_private()};
+    case Memory::shared:
+      return {Reach::shared, reach_of_private()};
+    case Memory::gpu:
+      if (on_gpus_) return {Reach::gpu_staged};
+      return {};
+    case Memory::shared_gpu:
+      if (on_gpus_) return {Reach::gpu_shared, Reach::gpu_staged};
+      return {};
+    case Memory::none:
+      if (on_gpus_)
+        return {Reach::shared, reach_of_private(), Reach::gpu_shared, Reach::gpu_staged};
+      return {Reach::shared, reach_of_private()};
+  }
+  return {};
 }
 
 Reach Plans::reach_of_private() const {
@@ -119,14 +190,23 @@ std::unique_ptr<const Bound> Plans::bind(Reach reach, const std::string& spec,
                                          const FoldShape& values) {
   const auto compiled = lowered_[static_cast<std::size_t>(reach)]->get(spec, request);
   auto bound = std::make_unique<Bound>();
-  bound->program = host::Program::bind(compiled, rank_, blocks, values);
+  // Where all memory of GPUs is reached, that is what stands for memory of the host.
+  const bool apart = is_gpus(reach) && !(reach == Reach::gpu_staged && all_direct_);
+  using HostSlots = host::Program::HostSlots;
+  bound->program = host::Program::bind(compiled, rank_, blocks, values,
+                                       apart ? HostSlots::apart : HostSlots::among_the_others);
   bound->roles = roles_of(compiled->plan, reach);
   bound->lanes = base_.get(spec, request)->plan.shape().lanes;
   bound->element_bytes = size_of(values.type);
+  if (!is_gpus(reach)) return bound;
+  check_operands(compiled->plan, gpu_->most_operands());
+  bound->kernels = gpu_->resolve(bound->program.shapes);
+  bound->by_engine = !all_direct_;
+  bound->bases = used_bases(bound->program, board_);
   return bound;
 }
 
-Prepared Plans::prepare(const Call& call, std::size_t most_inline, bool shared,
+Prepared Plans::prepare(const Call& call, std::size_t most_inline, Memory memory,
                         const SpecFor& spec_for) {
   Prepared prepared;
   if (call.collective == Collective::barrier) {
@@ -156,14 +236,14 @@ Prepared Plans::prepare(const Call& call, std::size_t most_inline, bool shared,
     if (!compiled) continue;
     const Plan& plan = compiled->plan;
     const std::string spec = spec_for(plan.request(), bytes);
-    for (const Reach reach : {Reach::shared, prepared.with_private}) {
-      if (reach == Reach::shared && !shared) continue;  // then not all are
-      auto& program = prepared.programs[static_cast<std::size_t>(reach)][placement];
+    for (const Reach reach : possible_reaches(memory)) {
+      auto& bound = prepared.programs[static_cast<std::size_t>(reach)][placement];
       const bool copied = reach == Reach::single && one_host_;
-      program =
-          bind(reach, copied ? sliced_for_copies(spec, plan, blocks, size_of(call.type)) : spec,
-               plan.request(), blocks, values);
-      prepared.scratch_bytes = std::max(prepared.scratch_bytes, program->program.scratch_bytes);
+      bound = bind(reach, copied ? sliced_for_copies(spec, plan, blocks, size_of(call.type)) : spec,
+                   plan.request(), blocks, values);
+      std::size_t& scratch = is_gpus(reach) ? prepared.gpu_scratch_bytes : prepared.scratch_bytes;
+      scratch = std::max(scratch, bound->program.scratch_bytes);
+      prepared.pinned_bytes = std::max(prepared.pinned_bytes, bound->program.host_scratch_bytes);
     }
   }
   return prepared;

@@ -20,14 +20,23 @@ namespace {
 
 class MpiProcesses final : public Processes {
  public:
-  MpiProcesses() : transport_(transport()) {
+  explicit MpiProcesses(std::optional<int> device) : transport_(transport()) {
     if (transport_.size() > max_proven_ranks)
       throw Error(ErrorCode::invalid_argument,
                   fmt::format("a world of {} processes: 1 to {} are possible", transport_.size(),
                               max_proven_ranks));
     team_ = std::make_shared<Team>(transport_);
-    job_ = std::make_shared<Job>(team_);
+    gpus_ = std::make_shared<Gpus>(*team_, device);
+    job_ = std::make_shared<Job>(team_, gpus_);
   }
+
+  ~MpiProcesses() override {
+    // A rank may have left its last call before another has opened the memory that the call uses.
+    constexpr Seconds longest_wait{1};
+    if (gpus_->own() != nullptr) team_->await_kept(longest_wait);
+  }
+  MpiProcesses(const MpiProcesses&) = delete;
+  MpiProcesses& operator=(const MpiProcesses&) = delete;
 
   [[nodiscard]] int size() const override { return team_->size(); }
   [[nodiscard]] int rank() const override { return team_->rank(); }
@@ -41,6 +50,7 @@ class MpiProcesses final : public Processes {
                       "processes may run it",
                       transport_.library()))
           .at_rank(rank);
+    if (gpus_->own() != nullptr) gpus_->own()->use();
     auto end = make_end();
     MpiCommunicator& own = *end;
     std::optional<Communicator> communicator(std::move(end));
@@ -80,11 +90,14 @@ class MpiProcesses final : public Processes {
   Transport& transport_;
   std::thread::id maker_ = std::this_thread::get_id();
   std::shared_ptr<Team> team_;
+  std::shared_ptr<const Gpus> gpus_;
   std::shared_ptr<Job> job_;
 };
 
 }  // namespace
 
-std::unique_ptr<Processes> make_processes() { return std::make_unique<MpiProcesses>(); }
+std::unique_ptr<Processes> make_processes(std::optional<int> device) {
+  return std::make_unique<MpiProcesses>(device);
+}
 
 }  // namespace ringside::mpi

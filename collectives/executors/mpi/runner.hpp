@@ -5,15 +5,22 @@
 /// A lane of ops runs them one after another, each when its waits are reached. A lane of messages
 /// begins them in order, as early as their waits allow, and counts them done in the same order. So
 /// no message waits for one listed later, and nothing can deadlock.
+///
+/// On GPUs a lane of ops is a stream, too: an op is launched when its waits are reached, and
+/// counted when it is complete; a lane's next one follows then. So what others see to be done is
+/// done, and no stream of one process ever waits for one of another.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "ringside/collectives/executors/mpi/board.hpp"
 #include "ringside/collectives/executors/mpi/exchange.hpp"
+#include "ringside/collectives/executors/mpi/gpu/gpus.hpp"
+#include "ringside/collectives/executors/mpi/gpu/staged_messages.hpp"
 #include "ringside/collectives/executors/mpi/plans.hpp"
 
 namespace ringside::mpi {
@@ -26,13 +33,19 @@ struct Obstacle {
 
 class Runner {
  public:
-  Runner(Board& board, Tags tags);
+  Runner(Board& board, Tags tags, const Gpus& gpus);
 
-  /// Begins with a program in the call of that number; `input` and `output` are this rank's own.
-  /// The entries of near ranks must be there.
-  void begin(const Bound& bound, std::uint64_t call, const std::byte* input, std::byte* output);
+  /// A rank's own memory in a call.
+  struct Memories {
+    const std::byte* input = nullptr;
+    std::byte* output = nullptr;
+    std::byte* gpu_scratch = nullptr;
+    std::byte* pinned_scratch = nullptr;
+  };
+  /// Begins with a program in the call of that number. The entries of near ranks must be there.
+  void begin(const Bound& bound, std::uint64_t call, const Memories& own);
   /// Does what can be done; true if that was anything. Throws Error(io) if the kernel refuses a
-  /// copy or the MPI a message.
+  /// copy or the MPI a message, Error(device) if the GPU fails.
   bool advance();
   /// Whether all steps are done.
   [[nodiscard]] bool is_over() const { return unfinished_ == 0; }
@@ -40,7 +53,7 @@ class Runner {
   [[nodiscard]] const host::BoundWait* leave_obstacle() const;
   /// What the rank waits for: another rank of this host, or the other end of a message.
   [[nodiscard]] std::optional<Obstacle> obstacle() const;
-  /// Gives up on all messages under way.
+  /// Gives up on all messages under way, and waits a while for what the GPU is at.
   void drop();
 
  private:
@@ -55,9 +68,21 @@ class Runner {
   };
   [[nodiscard]] bool reached(const host::BoundWait& wait) const;
   [[nodiscard]] const host::BoundWait* first_unreached(const host::Step& step) const;
+  void set_bases(const Memories& own);
+  void set_gpu_bases(const Memories& own);
+  [[nodiscard]] bool on_gpu() const { return bound_->kernels != nullptr; }
+  [[nodiscard]] StagedMessages& staged(std::size_t lane);
+  [[nodiscard]] bool has_room(std::size_t lane);
+  /// The step of the first message of a lane that is not over.
+  [[nodiscard]] std::optional<std::uint32_t> first_flight(std::size_t lane) const;
+  void launch(const host::Step& step, std::size_t lane);
+  /// Whether the GPU is at an op of a lane.
+  [[nodiscard]] bool is_launched(std::size_t lane) const {
+    return lane < static_cast<std::size_t>(bound_->lanes) && lanes_[lane].next > lanes_[lane].done;
+  }
   bool advance_ops(std::size_t lane);
   bool advance_messages(std::size_t lane);
-  void execute(const host::Step& step);
+  void execute(const host::Step& step, std::size_t lane);
   void copy(const host::Step& step, const Role& role);
   void begin_messages(const host::Step& step, std::size_t lane);
   void set_done(std::size_t lane, std::uint32_t done);
@@ -74,6 +99,10 @@ class Runner {
   std::vector<bool> has_shared_;   // by rank: its buffers are mapped here
   std::vector<const std::byte*> sources_;
   std::vector<std::byte*> destinations_;
+
+  const Gpus& gpus_;
+  std::unique_ptr<GpuLanes> gpu_lanes_;                  // null: not needed so far
+  std::vector<std::unique_ptr<StagedMessages>> staged_;  // by lane
 };
 
 }  // namespace ringside::mpi

@@ -23,6 +23,7 @@
 #include <optional>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/options.hpp"
@@ -131,8 +132,8 @@ Team::Team(Transport& transport)
 
 Team::~Team() {
   arena_->close();
-  for (const Member& member : members_)
-    if (member.watch >= 0) ::close(member.watch);
+  for (Member& member : members_)  // what is kept is asked about until the end
+    if (const int watch = std::exchange(member.watch, -1); watch >= 0) ::close(watch);
 }
 
 Team::Facts Team::own_facts() const {
@@ -232,6 +233,14 @@ void Team::keep(std::vector<std::shared_ptr<std::byte>> memory,
   forget_unwatched();
 }
 
+void Team::await_kept(Seconds longest) {
+  await_others(longest, [&] {
+    const std::lock_guard lock(mutex_);
+    forget_unwatched();
+    return kept_.empty();
+  });
+}
+
 void Team::forget_unwatched() {
   std::erase_if(kept_, [](const Kept& kept) {
     return std::all_of(kept.until_set.begin(), kept.until_set.end(),
@@ -257,6 +266,12 @@ bool Team::is_stopped(int rank) const {
   const auto end = line.rfind(')');
   return end != std::string::npos && end + 2 < line.size() &&
          (line[end + 2] == 'T' || line[end + 2] == 't');
+}
+
+bool Team::is_crippled() const {
+  for (int rank = 0; rank < size(); ++rank)
+    if (is_near(rank) && (has_died(rank) || is_stopped(rank))) return true;
+  return false;
 }
 
 std::string Team::describe(int rank) const {

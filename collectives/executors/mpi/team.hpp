@@ -13,8 +13,10 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "ringside/base/clock.hpp"
 #include "ringside/collectives/executors/mpi/segment.hpp"
 #include "ringside/collectives/executors/mpi/transport.hpp"
 
@@ -66,6 +68,18 @@ class Team {
   /// Memory of the arena that others may look at until all the flags are set.
   void keep(std::vector<std::shared_ptr<std::byte>> memory,
             std::vector<std::atomic<bool>*> until_set);
+  /// Waits until that is over, as by `await_others`. Memory that others map stays theirs anyway;
+  /// what they have yet to open, as that of GPUs, does not.
+  void await_kept(Seconds longest);
+  /// Waits until `over()`, for so long at most, and not where one of this host has died or is
+  /// stopped.
+  template <class Over>
+  void await_others(Seconds longest, Over&& over) const {
+    constexpr Seconds between_looks{1e-3};
+    const Stopwatch since;
+    while (!over() && since.elapsed() < longest && !is_crippled())
+      std::this_thread::sleep_for(between_looks);
+  }
   /// Whether all processes may read and write the private memory of those of their host.
   [[nodiscard]] bool single_copies() const { return single_copies_; }
   /// The option `mpi_copies`; where processes were told different things, what asks for least of
@@ -76,6 +90,8 @@ class Team {
   /// Of a near rank: whether its process has ended; whether it is stopped.
   [[nodiscard]] bool has_died(int rank) const;
   [[nodiscard]] bool is_stopped(int rank) const;
+  /// Whether any near rank is one or the other.
+  [[nodiscard]] bool is_crippled() const;
   /// "rank 3 (process 1234 on host a)".
   [[nodiscard]] std::string describe(int rank) const;
 

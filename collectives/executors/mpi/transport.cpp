@@ -58,6 +58,14 @@ fs::path module_path() {
                           kinds[0].file, kinds[1].file));
 }
 
+ThreadLevel asked_level() {
+  const auto word = option<std::string>("mpi_thread_level");
+  return word == "multiple"     ? ThreadLevel::multiple
+         : word == "serialized" ? ThreadLevel::serialized
+         : word == "funneled"   ? ThreadLevel::funneled
+                                : ThreadLevel::single;
+}
+
 Transport* load() {
   const std::string path = module_path().string();
   // Never closed: an MPI leaves threads and handlers behind. Global: an MPI opens parts of its own,
@@ -71,7 +79,7 @@ Transport* load() {
   if (make == nullptr)
     throw Error(ErrorCode::unsupported, fmt::format("{} is no module for MPI", quote(path, 200)));
   std::array<char, 512> what = {};
-  Transport* const made = make(what.data(), what.size());
+  Transport* const made = make(asked_level(), what.data(), what.size());
   if (made == nullptr) throw Error(ErrorCode::io, std::string(what.data()));
   return made;
 }

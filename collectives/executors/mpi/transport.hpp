@@ -94,8 +94,11 @@ template <class T>
   return all;
 }
 
+/// What is asked of the MPI, least first, as MPI has them.
+enum class ThreadLevel { single, funneled, serialized, multiple };
+
 /// The one function that a module exports. `what` gets why it returned null, up to `room` bytes.
-using TransportFactory = Transport*(char* what, std::size_t room);
+using TransportFactory = Transport*(ThreadLevel asked, char* what, std::size_t room);
 inline constexpr auto transport_factory_name = "ringside_mpi_transport";
 
 /// That of this process: opened, and MPI initialised, when it is first asked for. Throws

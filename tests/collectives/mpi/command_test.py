@@ -3,7 +3,8 @@
 """The program under mpirun: what a process alone finds wrong ends the job, what makes no sense is refused,
 and the report says what ran.
 
-usage: command_test.py MPIRUN PROGRAM
+usage: command_test.py MPIRUN PROGRAM [FOLDER]
+FOLDER: of the double of the CUDA runtime.
 """
 import json
 import os
@@ -13,6 +14,7 @@ import sys
 import unittest
 
 MPIRUN, PROGRAM = sys.argv[1:3]
+FAKE_GPUS = sys.argv[3] if len(sys.argv) > 3 else None
 ONE_SIZE = ["-b", "64K", "-e", "64K", "--time", "5ms", "--rounds", "1", "--placement", "out"]
 
 
@@ -88,6 +90,21 @@ class Reports(unittest.TestCase):
         code, text, errors = bench("--backend", "mpi", "-a", "ring", "--format", "json", *ONE_SIZE)
         self.assertEqual(code, 0, errors)
         self.assertEqual(len({device["pid"] for device in json.loads(text)["config"]["devices"]}), 2)
+
+    @unittest.skipUnless(FAKE_GPUS, "there is no double of the CUDA runtime")
+    def test_memory_of_gpus_is_checked(self):
+        on_gpus = {"LD_LIBRARY_PATH": FAKE_GPUS + ":" + os.environ.get("LD_LIBRARY_PATH", "")}
+        memory = ["--backend", "mpi", "--memory", "gpu", "--devices", "0,1"]
+        code, _, errors = bench(*memory, "-a", "ring", *ONE_SIZE, variables=on_gpus)
+        self.assertEqual(code, 2, errors)
+        self.assertIn("a virtual device measures nothing", errors)
+        code, text, errors = bench(*memory, "--allow-virtual", "-a", "ring", "--collective",
+                                   "all_reduce,all_gather", *ONE_SIZE, variables=on_gpus)
+        self.assertEqual(code, 0, errors)
+        self.assertIn("buffers are memory of GPUs", text)
+        code, _, errors = bench(*memory, "--allow-virtual", "--compare", "all", *ONE_SIZE, variables=on_gpus)
+        self.assertEqual(code, 2, errors)
+        self.assertIn("--compare has no meaning with --memory gpu", errors)
 
     def test_the_mpi_is_compared_with(self):
         for name in ("openmpi", "all"):

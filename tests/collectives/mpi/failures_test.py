@@ -3,7 +3,8 @@
 """A rank that is killed or stopped in the middle of a collective: all others are told which one, within
 the time limit; under plain mpirun the job ends with an error; nothing is left behind.
 
-usage: failures_test.py MPIRUN PROGRAM
+usage: failures_test.py MPIRUN PROGRAM [FOLDER]
+FOLDER: of the double of the CUDA runtime.
 """
 import os
 import re
@@ -14,6 +15,7 @@ import time
 import unittest
 
 MPIRUN, PROGRAM = sys.argv[1:3]
+FAKE_GPUS = sys.argv[3] if len(sys.argv) > 3 else None
 LIMIT = 1.5
 TOLD = re.compile(r"rank (\d+) peer (-?\d+) code (\w+) after ([\d.]+) s: (.*)")
 
@@ -39,12 +41,15 @@ def shared_files():
     return {name for name in os.listdir("/dev/shm") if "ringside" in name}
 
 
-def run(how, victim, ranks, hosts, spec, elements, recovery=True):
+def run(how, victim, ranks, hosts, spec, elements, recovery=True, on_gpus=False):
     command = [MPIRUN, "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", str(ranks)]
     if recovery:
         command.append("--enable-recovery")
     command += [PROGRAM, how, str(victim), spec, str(elements), str(LIMIT)]
     environment = {**os.environ, "RINGSIDE_MPI_HOSTS": hosts}
+    if on_gpus:
+        command.append("0")
+        environment["LD_LIBRARY_PATH"] = FAKE_GPUS + ":" + environment.get("LD_LIBRARY_PATH", "")
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
     lines = []
     begin = time.monotonic()
@@ -77,8 +82,8 @@ class Failures(unittest.TestCase):
         self.assertEqual(processes(), {})
         self.assertEqual(shared_files(), self.files)
 
-    def check(self, how, victim, ranks, hosts, spec, elements):
-        lines, _ = run(how, victim, ranks, hosts, spec, elements)
+    def check(self, how, victim, ranks, hosts, spec, elements, on_gpus=False):
+        lines, _ = run(how, victim, ranks, hosts, spec, elements, on_gpus=on_gpus)
         told = [" ".join(match.groups()) for match in lines]
         self.assertEqual(len(lines), ranks - 1, told)
         for match in lines:
@@ -102,6 +107,12 @@ class Failures(unittest.TestCase):
     def test_a_rank_of_another_host_that_is_stopped_is_named(self):
         self.check("STOP", 3, 4, "2,2", "ring", 100_000)
         self.check("STOP", 0, 3, "1,1,1", "ring", 100_000)
+
+    @unittest.skipUnless(FAKE_GPUS, "there is no double of the CUDA runtime")
+    def test_a_rank_with_a_gpu_that_is_struck_is_named(self):
+        self.check("KILL", 1, 3, "3", "ring", 100_000, on_gpus=True)
+        self.check("STOP", 0, 2, "2", "two_shot", 100_000, on_gpus=True)
+        self.check("KILL", 2, 4, "2,2", "hierarchical", 100_000, on_gpus=True)
 
     def test_under_plain_mpirun_the_job_ends_with_an_error(self):
         for how in ("KILL", "STOP"):

@@ -19,17 +19,6 @@
 namespace ringside::tests {
 namespace {
 
-ErrorCode code_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.code();
-  }
-  return ErrorCode{};
-}
-
-float sum_of_ranks(int ranks) { return static_cast<float>(ranks * (ranks + 1)) / 2; }
-
 TEST(MpiWorld, RunsFollowOneAnother) {
   for (int run = 0; run < 3; ++run)
     mpi_world().run([](Communicator& comm) {

@@ -92,20 +92,34 @@ void finalize(int status, void* /*unused*/) {
   if (initialized_here && finalize_wanted.value_or(status == 0) && finalized == 0) MPI_Finalize();
 }
 
+int level_of(ThreadLevel level) {
+  switch (level) {
+    case ThreadLevel::single:
+      return MPI_THREAD_SINGLE;
+    case ThreadLevel::funneled:
+      return MPI_THREAD_FUNNELED;
+    case ThreadLevel::serialized:
+      return MPI_THREAD_SERIALIZED;
+    case ThreadLevel::multiple:
+      break;
+  }
+  return MPI_THREAD_MULTIPLE;
+}
+
 class Messages final : public Transport {
  public:
-  Messages() {
+  explicit Messages(ThreadLevel asked) {
     int initialized = 0;
     MPI_Initialized(&initialized);
     int level = MPI_THREAD_SINGLE;
     if (initialized == 0) {
-      check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level), "MPI_Init_thread");
+      check(MPI_Init_thread(nullptr, nullptr, level_of(asked), &level), "MPI_Init_thread");
       initialized_here = true;
       ::on_exit(finalize, nullptr);
     } else {
       check(MPI_Query_thread(&level), "MPI_Query_thread");
     }
-    any_thread_ = level == MPI_THREAD_MULTIPLE;
+    any_thread_ = level == MPI_THREAD_MULTIPLE && asked == ThreadLevel::multiple;
     // Its own: no message of the program's is taken for one of ours.
     check(MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "MPI_Comm_dup");
     check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
@@ -259,9 +273,10 @@ class Messages final : public Transport {
 }  // namespace
 }  // namespace ringside::mpi
 
-extern "C" ringside::mpi::Transport* ringside_mpi_transport(char* what, std::size_t room) {
+extern "C" ringside::mpi::Transport* ringside_mpi_transport(ringside::mpi::ThreadLevel asked,
+                                                            char* what, std::size_t room) {
   try {
-    return std::make_unique<ringside::mpi::Messages>().release();
+    return std::make_unique<ringside::mpi::Messages>(asked).release();
   } catch (const std::exception& error) {
     std::snprintf(what, room, "%s", error.what());
     return nullptr;
