@@ -11,15 +11,17 @@ packages_for() {
   # SimGrid: the flow engine is compared with it where it is installed.
   # libtorch (with a BLAS: the reference one would come in silently) computes the trainer's models.
   local test=(libgtest-dev libbenchmark-dev libsimgrid-dev python3 libtorch-dev libopenblas0-pthread dataset-fashion-mnist)
-  # MPICH and Gloo: the tests of those peers run where they are installed; so does that of reports in a browser.
+  # MPICH and Gloo: the tests of those peers run where they are installed.
   # doxygen: the API reference, whose warnings are errors; Graphviz: a command of the documents.
-  local ci=(ccache clang-format clang-tidy git libmpich-dev mpich libgloo-dev chromium chromium-driver python3-selenium
-            doxygen graphviz)
+  local ci=(ccache clang-format clang-tidy git libmpich-dev mpich libgloo-dev doxygen graphviz)
+  # The long tests open reports in a browser.
+  local full=(libmpich-dev mpich libgloo-dev doxygen graphviz chromium chromium-driver python3-selenium)
   case $1 in
     demo) echo "${build[@]}" ;;
     test) echo "${build[@]}" "${test[@]}" ;;
     ci) echo "${build[@]}" "${test[@]}" "${ci[@]}" ;;
-    *) echo "packages_for: demo, test or ci" >&2 && return 2 ;;
+    full) echo "${build[@]}" "${test[@]}" "${full[@]}" ;;
+    *) echo "packages_for: demo, test, ci or full" >&2 && return 2 ;;
   esac
 }
 

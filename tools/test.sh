@@ -41,7 +41,9 @@ done
 # shellcheck source=tools/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-[[ $install == no ]] || install_packages test
+packages=test
+[[ $full == no ]] || packages=full
+[[ $install == no ]] || install_packages "$packages"
 configure "$preset" -DRINGSIDE_TESTS=ON
 build "$preset"
 

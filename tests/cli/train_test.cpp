@@ -106,10 +106,10 @@ TEST(Train, TellsWhoWaitsForWhomWhereRanksAreNotEquallyFast) {
     expect_part(result.output, part);
   const auto report = json::parse(
       ringside_program({"train", "--model", "mlp", "--width", "8", "--synthetic", "300", "--batch",
-                        "64", "--epochs", "3", "--ranks", "2", "--slow-ranks", "1,20", "--shares",
+                        "64", "--epochs", "3", "--ranks", "2", "--slow-ranks", "1,200", "--shares",
                         "measured", "--format", "json"})
           .output);
-  EXPECT_EQ(report["slowed_ranks"], (json{1.0, 20.0}));
+  EXPECT_EQ(report["slowed_ranks"], (json{1.0, 200.0}));
   ASSERT_EQ(report["epochs"][2]["balance"].size(), 1U);
   EXPECT_EQ(report["epochs"][2]["balance"][0]["shares"][0], 1000);
 }

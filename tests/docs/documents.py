@@ -9,7 +9,7 @@ Comments before a block, which no reader sees:
     <!-- run: skip REASON -->        not run
     <!-- run: full -->               only in the full run
     <!-- run: exit N -->             the exit code of its commands (default 0)
-    <!-- run: seconds N -->          their time limit (default 120; ten times that in the full run)
+    <!-- run: seconds N -->          their time limit (default 300; ten times that in the full run)
     <!-- run: gpu -->                on GPUs where there are some, else on the double of the CUDA runtime
     <!-- run: output numbers -->     the output shown is compared without its numbers; `none`: not at all
     <!-- run: as it is -->           never shortened
@@ -37,7 +37,7 @@ class How:
     skip: str = ""
     full: bool = False
     exit: int = 0
-    seconds: int = 120
+    seconds: int = 300
     gpu: bool = False
     output: str = "exact"
     as_it_is: bool = False

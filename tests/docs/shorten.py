@@ -24,8 +24,6 @@ def bench_additions(words, keep_sizes):
         return SPREAD
     if "--preflight" in words:
         return {"--quick": ""}
-    if has("--time", words):
-        return {"--rounds": "1"}
     return BENCH if keep_sizes else BENCH | BENCH_SIZES
 
 
@@ -53,7 +51,7 @@ def shortened(text, full, keep_sizes):
         elif command == "bench" and not full:
             added = bench_additions(words, keep_sizes)
             if "--begin" in added:
-                rest = without(("--begin", "--end"), rest)
+                rest = without(("--begin", "--end", "--time"), rest)
                 words = rest.split("#")[0].split()
         options = "".join(f" {option} {value}".rstrip() for option, value in added.items() if not has(option, words))
         return match[1] + command + options + rest

@@ -128,7 +128,7 @@ TEST_P(EveryStrategy, LearnsTheSameWhereSharesAreMeasured) {
     return one;
   }());
   settings.measured_shares = true;
-  settings.strategy.slow_ranks = {1, 20};
+  settings.strategy.slow_ranks = {1, 200};
   const Trained trained = train_on(2, mlp_engine(), settings);
   EXPECT_LT(worst_difference<double>(trained.end, equal), exact);
   const auto& shares = trained.reports.back().balance.back().shares;
