@@ -211,7 +211,7 @@ TEST(Train, SplitsTheNetwork) {
   const auto result = train({"--strategy", "pipeline", "--ranks", "2", "--micro-batches", "3"});
   EXPECT_EQ(result.exit_code, 0) << result.error;
   expect_part(result.output, "pipeline on 2 ranks; activations by messages, in 3 micro-batches");
-  expect_part(train({"--strategy", "pipeline", "--batch", "8", "--micro-batches", "100"}).output,
+  expect_part(train({"--strategy", "pipeline", "--accumulate", "8", "--micro-batches", "9"}).output,
               "in 8 micro-batches");
   expect_part(refusal_of({"--strategy", "pipeline", "--ranks", "3"}), "mlp has 2 layers");
   expect_part(refusal_of({"--strategy", "tensor", "--ranks", "2"}), "inputs first");
