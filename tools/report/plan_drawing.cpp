@@ -206,8 +206,9 @@ class Drawer {
                     predicted ? "predicted from the busiest link alone:"
                               : "counted by the busiest rank's port:",
                     total,
-                    predicted ? fmt::format("from GPU to GPU, {}",
-                                            format_duration(Seconds(total * story_.unit_seconds)))
+                    predicted ? fmt::format("from GPU to GPU, {} for {}",
+                                            format_duration(Seconds(total * story_.unit_seconds)),
+                                            format_bytes(static_cast<std::uint64_t>(story_.bytes)))
                               : "through one port");
     std::string svg = fmt::format(
         "<text class=\"big\" x=\"{0}\" y=\"32\">{1}</text><text x=\"{0}\" y=\"52\">{2}</text>"
