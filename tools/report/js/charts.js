@@ -13,8 +13,9 @@ function lineDatasets(spec, colours) {
       backgroundColor: series.hollow ? colours.page : colour,
       borderDash: dashes[series.dash],
       borderWidth: series.bound ? 2 : 2.2,
-      pointStyle: series.bound ? 'circle' : markers[series.marker],
-      pointRadius: series.bound ? 0 : 4,
+      pointStyle: series.bound ? 'line' : markers[series.marker],
+      // A bound is a line; at a single size it is a dash.
+      pointRadius: series.bound ? (series.points.length > 1 ? 0 : 14) : 4,
       pointHoverRadius: 7,
       pointBorderWidth: 1.6,
       pointHitRadius: 8,
