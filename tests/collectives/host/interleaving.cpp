@@ -97,8 +97,7 @@ class Run {
     const auto count = static_cast<std::size_t>(ranks_);
     memory_.reserve(count);
     scratch_.resize(2 * count);
-    bases_[0].resize(3 * count);
-    bases_[1].resize(3 * count);
+    for (auto& bases : bases_) bases.resize(count * host::bases_per_rank);
     for (int rank = 0; rank < ranks_; ++rank) {
       const auto& memory = memory_.emplace_back(std::make_unique<RankMemory>(what_.call(), rank));
       add_region(memory->bytes().data(), memory->bytes().size(),
