@@ -188,7 +188,8 @@ std::string comparison_table(const Comparison& comparison) {
   return text;
 }
 
-std::string comparison_json(const Comparison& comparison) {
+std::string comparison_json(const Comparison& comparison, const TrainingSettings& settings,
+                            const Dataset& data, const EngineFacts& engine) {
   Json rows = Json::array();
   for (std::size_t i = 0; i < comparison.contenders.size(); ++i) {
     const auto& [ranks, strategy] = comparison.contenders[i];
@@ -213,7 +214,13 @@ std::string comparison_json(const Comparison& comparison) {
          {"step_milliseconds", parts},
          {"step_bytes_counted", bytes_json(comparison.traffic[i])}});
   }
-  return dump_json({{"kind", "training_comparison"}, {"times", "measured"}, {"rows", rows}});
+  return dump_json({{"kind", "training_comparison"},
+                    {"times", "measured"},
+                    {"model", to_string(settings.model.model)},
+                    {"data", data.name},
+                    {"batch", settings.batch},
+                    {"engine", engine.name},
+                    {"rows", rows}});
 }
 
 }  // namespace ringside::trainer

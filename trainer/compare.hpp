@@ -44,6 +44,9 @@ void check_comparison(const TrainingSettings& settings, const Dataset& data);
 /// Samples per second, the speedup (median of same-round ratios, and their range), the
 /// milliseconds of a step by part, and the bytes that it moves.
 [[nodiscard]] std::string comparison_table(const Comparison& comparison);
-[[nodiscard]] std::string comparison_json(const Comparison& comparison);
+/// With what was trained, on which data and by what.
+[[nodiscard]] std::string comparison_json(const Comparison& comparison,
+                                          const TrainingSettings& settings, const Dataset& data,
+                                          const EngineFacts& engine);
 
 }  // namespace ringside::trainer

@@ -103,6 +103,22 @@ TEST(Reading, ATrainingComparisonHasSpeedupsAndThePartsOfAStep) {
   EXPECT_TRUE(parts.contains("forward") && parts.contains("exposed") && parts.contains("hidden"));
 }
 
+TEST(Reading, ATrainingComparisonNamesItsModelAndMicroBatchesOnlyOfPipelines) {
+  const auto row = [](const std::string& strategy) {
+    return R"({"strategy": ")" + strategy +
+           R"(", "algorithm": "ring", "micro_batches": 4, "ranks": 2, "samples_per_second": 9,
+               "speedup": 1, "speedups": [1], "step_milliseconds": {"forward": 1}})";
+  };
+  Runs runs;
+  report::read_run(R"({"kind": "training_comparison", "model": "mlp", "rows": [)" +
+                       row("distributed") + "," + row("pipeline") + "]}",
+                   "a.json", runs);
+  ASSERT_EQ(runs.comparisons.size(), 1U);
+  EXPECT_EQ(runs.comparisons[0].title, "mlp");
+  EXPECT_EQ(runs.comparisons[0].rows[0].more, "");
+  EXPECT_EQ(runs.comparisons[0].rows[1].more, "4 micro-batches");
+}
+
 TEST(Reading, ATrainingOnAnotherMachineIsPredicted) {
   const auto runs = read("train_on.json");
   EXPECT_EQ(runs.sources[0].figures, Figures::predicted);

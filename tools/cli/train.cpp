@@ -371,7 +371,7 @@ int compare(const Arguments& a, const Given& given) {
                        });
   progress.erase();
   if (a.format == "json") {
-    print(trainer::comparison_json(comparison));
+    print(trainer::comparison_json(comparison, settings, data, engine->facts()));
     return 0;
   }
   settings.strategy = contenders.front().strategy;

@@ -20,7 +20,7 @@ constexpr std::string_view style = R"(
 .machine{font:12px system-ui,sans-serif}
 .machine text{fill:var(--ink,#1d2733);text-anchor:middle}
 .machine .small{font-size:10px;fill:var(--dim,#5b6673)}
-.machine .halo{paint-order:stroke;stroke:var(--page,#fff);stroke-width:4px;stroke-linejoin:round}
+.machine .halo{paint-order:stroke;stroke:var(--page,#fff);stroke-width:6px;stroke-linejoin:round}
 .machine .box rect{fill:var(--panel,#fff);stroke:var(--line,#8894a3)}
 .machine .gpu rect{fill:var(--gpu,#e3efe0)}
 .machine .nic rect,.machine .network_switch rect{fill:var(--nic,#faeed6)}

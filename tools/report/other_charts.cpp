@@ -70,9 +70,11 @@ Json bars_chart(const std::string& title, const std::string& x_title, const std:
 }  // namespace
 
 Json speedup_chart(const TrainingComparison& comparison, Figures figures) {
-  Json chart = bars_chart("Training speedup over one rank" + of(comparison),
-                          "times as many samples per second",
-                          "more is better; whiskers: the rounds' range; |: as many times as ranks");
+  Json chart = bars_chart(
+      "Training speedup over one rank" + of(comparison), "times as many samples per second",
+      figures == Figures::measured
+          ? "more is better; whiskers: the rounds' range; |: as many times as ranks"
+          : "more is better; |: as many times as ranks");
   chart["figures"] = Json::array({to_string(figures)});
   Json values = Json::array(), whiskers = Json::array(), ideal = Json::array();
   chart["categories"] = Json::array();

@@ -37,7 +37,8 @@ class BoardDrawer {
     for (int rank = 0; rank < story_.ranks; ++rank)
       svg += fmt::format("<text class=\"dim\" x=\"{:.1f}\" y=\"0\">rank {}</text>",
                          label + rank * column_, rank);
-    svg += fmt::format("<text class=\"dim end\" x=\"{:.1f}\" y=\"0\">time so far</text>\n", width_);
+    svg += fmt::format("<text class=\"dim end\" x=\"{:.1f}\" y=\"0\">time (messages)</text>\n",
+                       width_);
     double y = 12, so_far = 0;
     for (int step = -1; step < static_cast<int>(story_.steps.size()); ++step) {
       if (step >= 0) so_far += story_.steps[static_cast<std::size_t>(step)].duration;

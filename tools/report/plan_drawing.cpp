@@ -58,7 +58,7 @@ class Drawer {
 
   Drawing draw() {
     place_ranks();
-    const double board_top = scene_height_ + scene_top_ + 18;
+    const double board_top = scene_height_ + scene_top + 18;
     const Board board = draw_board(story_, course_, margin, board_top);
     aside_ = margin + std::max(0.0, (board.width - scene_width_) / 2);
     for (auto& spot : spots_) spot.x += aside_;
@@ -80,7 +80,7 @@ class Drawer {
   }
 
  private:
-  static constexpr double scene_top_ = 84;
+  static constexpr double scene_top = 84;
 
   [[nodiscard]] std::string about() const {
     std::string words = fmt::format("{} steps.", story_.steps.size());
@@ -101,7 +101,7 @@ class Drawer {
       place_on_machine();
     else
       place_in_circle();
-    for (auto& spot : spots_) spot.y += scene_top_;
+    for (auto& spot : spots_) spot.y += scene_top;
   }
 
   void place_in_circle() {
@@ -164,7 +164,7 @@ class Drawer {
   }
   /// In the coordinates of the scene's group.
   [[nodiscard]] Spot local(int rank) const {
-    return {spot(rank).x - aside_, spot(rank).y - scene_top_};
+    return {spot(rank).x - aside_, spot(rank).y - scene_top};
   }
 
   // ---- time
@@ -206,8 +206,9 @@ class Drawer {
                     predicted ? "predicted from the busiest link alone:"
                               : "counted by the busiest rank's port:",
                     total,
-                    predicted ? fmt::format("from GPU to GPU, {}",
-                                            format_duration(Seconds(total * story_.unit_seconds)))
+                    predicted ? fmt::format("from GPU to GPU, {} for {}",
+                                            format_duration(Seconds(total * story_.unit_seconds)),
+                                            format_bytes(static_cast<std::uint64_t>(story_.bytes)))
                               : "through one port");
     std::string svg = fmt::format(
         "<text class=\"big\" x=\"{0}\" y=\"32\">{1}</text><text x=\"{0}\" y=\"52\">{2}</text>"
@@ -216,13 +217,13 @@ class Drawer {
         escaped(story_.call + (story_.machine.empty() ? "" : ", on " + story_.machine)),
         escaped(words));
     if (story_.fault)
-      svg += fmt::format("<text x=\"{}\" y=\"{}\">stops: {}</text>\n", margin, scene_top_ + 6,
+      svg += fmt::format("<text x=\"{}\" y=\"{}\">stops: {}</text>\n", margin, scene_top + 6,
                          escaped(*story_.fault));
     return svg;
   }
 
   [[nodiscard]] std::string scene(const std::string& svg) const {
-    return fmt::format("<g transform=\"translate({:.1f} {})\">\n{}</g>\n", aside_, scene_top_, svg);
+    return fmt::format("<g transform=\"translate({:.1f} {})\">\n{}</g>\n", aside_, scene_top, svg);
   }
 
   [[nodiscard]] std::string links() const {

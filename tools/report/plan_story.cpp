@@ -136,6 +136,7 @@ Story story_of(const Plan& plan, const Machine* machine, double bytes) {
               .chunks = plan.chunks(),
               .machine = "",
               .unit_seconds = machine != nullptr ? unit : 0,
+              .bytes = machine != nullptr ? bytes : 0,
               .start = cells_of(ordered, memory),
               .steps = {},
               .fault = {},

@@ -50,6 +50,7 @@ struct Story {
   int ranks = 1, chunks = 1;
   std::string machine = {};  ///< its name; empty: ranks alone
   double unit_seconds = 0;   ///< on a machine: of the whole message from one GPU to another
+  double bytes = 0;          ///< on a machine: of that message
   std::vector<std::vector<StoryCell>> start = {};
   std::vector<StoryStep> steps = {};
   std::optional<std::string> fault = {};         ///< why the plan must not go on

@@ -124,7 +124,8 @@ void read_training_comparison(const JsonValue& root, const std::string& file, Ru
                     .samples_per_second = amount(item["samples_per_second"], true),
                     .speedup = amount(item["speedup"], true)};
     for (const auto& ratio : item["speedups"].items()) row.speedups.push_back(amount(ratio));
-    if (const auto pieces = number_in(item, "micro_batches"); pieces && *pieces > 1)
+    if (const auto pieces = number_in(item, "micro_batches");
+        pieces && *pieces > 1 && row.strategy == "pipeline")
       row.more = fmt::format("{:g} micro-batches", *pieces);
     for (const auto& [name, time] : item["step_milliseconds"].fields())
       if (time.is_number()) row.parts.emplace_back(name, amount(time));
@@ -134,6 +135,7 @@ void read_training_comparison(const JsonValue& root, const std::string& file, Ru
   for (const char* key : {"model", "data", "engine"})
     if (const auto text = present(root, key); text && text->is_string())
       runs.sources[comparison.source].facts.emplace_back(key, text->text());
+  comparison.title = text_in(root, "model");
   runs.comparisons.push_back(std::move(comparison));
 }
 

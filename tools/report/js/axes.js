@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Scales: sizes and times span decades, so their axes are logarithmic.
 
-/// Powers of two, so many that their labels have room.
+/// Powers of two, so many that their labels have room; of a single other size that size, in the middle.
 function byteTicks(scale) {
   const from = Math.ceil(Math.log2(scale.min) - 1e-9);
   const to = Math.floor(Math.log2(scale.max) + 1e-9);
@@ -9,10 +9,10 @@ function byteTicks(scale) {
   const step = Math.max(1, Math.ceil((to - from + 1) / room));
   const ticks = [];
   for (let power = from; power <= to; power += step) ticks.push({ value: 2 ** power });
-  return ticks;
+  return ticks.length > 0 ? ticks : [{ value: Math.sqrt(scale.min * scale.max) }];
 }
 
-/// 1, 2, 5 of every decade, or only the 1 where there are many decades.
+/// 1, 2, 5 of every decade, or only the 1 where there are many decades; where that is less than two, the ends.
 function decadeTicks(scale) {
   const from = Math.floor(Math.log10(scale.min));
   const to = Math.ceil(Math.log10(scale.max));
@@ -23,7 +23,7 @@ function decadeTicks(scale) {
       const value = digit * 10 ** power;
       if (value >= scale.min * 0.999 && value <= scale.max * 1.001) ticks.push({ value });
     }
-  return ticks;
+  return ticks.length > 1 ? ticks : [{ value: scale.min }, { value: scale.max }];
 }
 
 function axisTitle(text, colours) {

@@ -13,8 +13,9 @@ function lineDatasets(spec, colours) {
       backgroundColor: series.hollow ? colours.page : colour,
       borderDash: dashes[series.dash],
       borderWidth: series.bound ? 2 : 2.2,
-      pointStyle: series.bound ? 'circle' : markers[series.marker],
-      pointRadius: series.bound ? 0 : 4,
+      pointStyle: series.bound ? 'line' : markers[series.marker],
+      // A bound is a line; at a single size it is a dash.
+      pointRadius: series.bound ? (series.points.length > 1 ? 0 : 14) : 4,
       pointHoverRadius: 7,
       pointBorderWidth: 1.6,
       pointHitRadius: 8,
@@ -73,13 +74,18 @@ function linesConfig(spec, colours) {
   };
 }
 
+/// Characters of a line of a bar's name: on a phone the bars need the room.
+function labelWidth() {
+  return window.innerWidth < 600 ? 22 : 44;
+}
+
 function barsConfig(spec, colours) {
   const ranges = (spec.whiskers || []).filter((range) => range !== null);
   const ends = ranges.flat().concat(spec.references || []).filter((value) => Number.isFinite(value));
   return {
     type: 'bar',
     data: {
-      labels: spec.categories.map((category) => wrapped(category, 26)),
+      labels: spec.categories.map((category) => wrapped(category, labelWidth())),
       datasets: spec.parts.map((part) => {
         const colour = colours.palette[part.colour];
         const light = part.beside || part.striped;
@@ -194,7 +200,8 @@ function chartConfig(spec, colours) {
 function heightOf(spec) {
   if (spec.kind === 'lines') return 360;
   if (spec.kind === 'spans') return Math.min(60 + 26 * spec.rows.length, 1600);
-  const rows = spec.categories.map((category) => 13 * wrapped(category, 26).length + 6);
+  // Rows are equally high, so the longest name decides.
+  const names = spec.categories.map((category) => 13 * wrapped(category, labelWidth()).length + 6);
   const least = spec.stacked ? 38 : 14 + 11 * spec.parts.length;
-  return 64 + rows.reduce((sum, row) => sum + Math.max(row, least), 0);
+  return 64 + spec.categories.length * Math.max(least, ...names);
 }

@@ -24,7 +24,7 @@ function formatTime(us) {
 function formatNumber(value) {
   if (value === 0) return '0';
   const size = Math.abs(value);
-  return size >= 1e6 || size < 1e-3 ? value.toExponential(2) : String(Number(value.toPrecision(3)));
+  return size >= 1e6 || size < 1e-6 ? value.toExponential(2) : String(Number(value.toPrecision(3)));
 }
 
 /// A value on an axis of this kind.
