@@ -11,7 +11,6 @@ namespace ringside::tests {
 namespace {
 
 using report::Crossover;
-using report::Point;
 using report::Series;
 
 /// Bytes and microseconds.
