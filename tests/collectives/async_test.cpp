@@ -3,8 +3,6 @@
 /// nothing is left behind.
 #include <gtest/gtest.h>
 
-#include <dirent.h>
-
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -19,22 +17,13 @@
 #include "ringside/collectives/group.hpp"
 #include "ringside/collectives/world.hpp"
 #include "ringside/tests/support/outcome.hpp"
+#include "ringside/tests/support/process.hpp"
 
 namespace ringside::tests {
 namespace {
 
 using std::chrono::milliseconds;
 constexpr auto generous = std::chrono::seconds(30);
-
-/// How many threads this process has.
-int thread_count() {
-  DIR* tasks = opendir("/proc/self/task");
-  if (tasks == nullptr) return -1;
-  int count = 0;
-  while (const dirent* entry = readdir(tasks)) count += entry->d_name[0] != '.' ? 1 : 0;
-  closedir(tasks);
-  return count;
-}
 
 std::vector<float> input_of(int rank, std::size_t elements, int call) {
   std::vector<float> data(elements);

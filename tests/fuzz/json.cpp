@@ -36,13 +36,13 @@ void walk(const JsonValue& value) {
 }
 
 }  // namespace
-}  // namespace ringside::fuzz
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const ringside::JsonLimits limits{.bytes = 10'000, .depth = 8, .values = 100};
-  ringside::fuzz::try_reading([&] {
-    const ringside::JsonDocument document(ringside::fuzz::as_text(data, size), "input", limits);
-    ringside::fuzz::walk(document.root());
+void run(std::string_view input) {
+  const JsonLimits limits{.bytes = 10'000, .depth = 8, .values = 100};
+  try_reading([&] {
+    const JsonDocument document(input, "input", limits);
+    walk(document.root());
   });
-  return 0;
 }
+
+}  // namespace ringside::fuzz

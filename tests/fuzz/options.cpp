@@ -46,11 +46,10 @@ void try_parsers(std::string_view text) {
 }
 
 }  // namespace
-}  // namespace ringside::fuzz
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const auto text = ringside::fuzz::as_text(data, size);
-  ringside::fuzz::try_assignment(text);
-  ringside::fuzz::try_parsers(text);
-  return 0;
+void run(std::string_view input) {
+  try_assignment(input);
+  try_parsers(input);
 }
+
+}  // namespace ringside::fuzz

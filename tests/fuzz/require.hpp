@@ -29,8 +29,7 @@ inline void require_refusal(const Error& error) {
   require(!std::string_view(error.what()).empty(), "an error has a message");
 }
 
-inline std::string_view as_text(const std::uint8_t* data, std::size_t size) {
-  return {reinterpret_cast<const char*>(data), size};
-}
+/// What a target does with an input (entry.cpp calls it). What it throws is held to be a refusal.
+void run(std::string_view input);
 
 }  // namespace ringside::fuzz

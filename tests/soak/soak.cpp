@@ -6,9 +6,7 @@
 /// algorithm. Memory and descriptors of the process must not grow.
 ///
 /// usage: soak [--seconds N] [--seed N]
-#include <dirent.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -16,7 +14,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <deque>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -35,6 +32,7 @@
 #include "ringside/tests/collectives/host/calls_to_try.hpp"
 #include "ringside/tests/collectives/host/tried_call.hpp"
 #include "ringside/tests/support/elements.hpp"
+#include "ringside/tests/support/process.hpp"
 
 namespace ringside::tests {
 namespace {
@@ -42,23 +40,6 @@ namespace {
 constexpr int most_ranks = 8;
 constexpr int calls_of_a_world = 300;
 constexpr std::size_t most_outstanding = 8;
-
-// --- what the process has ------------------------------------------------------------------------
-
-std::size_t resident_bytes() {
-  std::size_t total = 0, resident = 0;
-  std::ifstream("/proc/self/statm") >> total >> resident;
-  return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-}
-
-int open_descriptors() {
-  DIR* const folder = ::opendir("/proc/self/fd");
-  if (folder == nullptr) return -1;
-  int count = -1;  // the folder's own
-  while (const dirent* entry = ::readdir(folder)) count += entry->d_name[0] != '.' ? 1 : 0;
-  ::closedir(folder);
-  return count;
-}
 
 // --- what to call --------------------------------------------------------------------------------
 

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +18,7 @@
 #include "ringside/collectives/world.hpp"
 #include "ringside/tests/collectives/host/calls_to_try.hpp"
 #include "ringside/tests/collectives/host/works.hpp"
+#include "ringside/tests/support/process.hpp"
 
 namespace ringside::tests {
 namespace {
@@ -149,12 +149,6 @@ TEST(ManyOfThem, SixtyFourRanksOnFewCores) {
         ASSERT_EQ(data[i], 64 * 63 / 2 + 64 * static_cast<std::int64_t>(i)) << spec;
     }
   });
-}
-
-std::size_t resident_bytes() {
-  std::size_t total = 0, resident = 0;
-  std::ifstream("/proc/self/statm") >> total >> resident;
-  return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
 TEST(ManyOfThem, TenThousandCommunicatorsComeAndGo) {
