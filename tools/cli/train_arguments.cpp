@@ -271,7 +271,8 @@ void add_train_options(CLI::App& command, TrainArguments& a) {
       "as one rank with the whole batch would");
   add("--shares", a.shares, "N,N,...",
       fmt::format("Shares of every batch, a whole number for each rank, for ranks that are not "
-                  "equally fast; or \"measured\": by how fast they are in the first {} steps",
+                  "equally fast; or \"measured\" (not with --compare): by how fast they are in the "
+                  "first {} steps",
                   trainer::steps_to_measure_shares));
   add("--slow-ranks", a.slow_ranks, "X,X,...",
       "Let each rank compute so many times as long: what slower devices would do");
