@@ -296,9 +296,9 @@ TEST(Train, SaysWhichWeightDecay) {
 }
 
 TEST(Train, RefusesWhatItCannotDoInOneLine) {
-  expect_part(refusal_of({"--slow-wire", "0"}), "--slow-wire: expected at least one byte");
-  expect_part(refusal_of({"--bucket", "0"}), "--bucket: expected at least one byte");
-  expect_part(refusal_of({"--first-bucket", "0"}), "--first-bucket: expected at least one byte");
+  expect_part(refusal_of({"--slow-wire", "1"}), "--slow-wire: expected at least 64 KiB, got \"1\"");
+  expect_part(refusal_of({"--bucket", "1023"}), "--bucket: expected at least 1 KiB, got \"1023\"");
+  expect_part(refusal_of({"--first-bucket", "0"}), "--first-bucket: expected at least 1 KiB");
   expect_part(refusal_of({"--strategy", "sharded", "--zero-stage", "3"}), "--zero-stage: expected");
   expect_part(refusal_of({"--batch-norm", "global"}), "expected local or synchronised");
   expect_part(refusal_of({"--shares", "3,0"}), "--shares: expected");
