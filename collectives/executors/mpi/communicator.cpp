@@ -240,11 +240,27 @@ void MpiCommunicator::begin_thread() {
 
 const Prepared& MpiCommunicator::prepared(const Call& call, Memory memory) {
   return prepared_calls_[static_cast<std::size_t>(memory)].get(call, call.options->algorithm, [&] {
-    return plans_.prepare(call, job_->most_inline(), memory,
-                          [&](const Request& request, std::size_t bytes) {
-                            return spec_for(request, bytes, *call.options);
-                          });
+    const SpecFor spec = [&](const Request& request, std::size_t bytes) {
+      return spec_for(request, bytes, *call.options);
+    };
+    try {
+      return plans_.prepare(call, job_->most_inline(), memory, spec, plan_wait(*call.options));
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::timeout) throw;
+      fail(host::planning_overdue(error, rank()));
+    }
   });
+}
+
+PlanWait MpiCommunicator::plan_wait(const CallOptions& options) {
+  return {
+      .limit = options.timeout.value_or(policy_.limit),
+      .tell = [&](const std::string& algorithm) { board_->block(rank()).planning.set(algorithm); },
+      .look =
+          [&] {
+            if (board_->failure().set.load(std::memory_order_acquire)) give_up();
+            watch_.look();
+          }};
 }
 
 Memory MpiCommunicator::memory_of(const std::byte* buffer) const {
@@ -369,7 +385,12 @@ void MpiCommunicator::entries_overdue(const Call& call, const host::WaitPolicy& 
     fail(host::missing_ranks({gone}, call.collective, call_, rank(), gone, policy.limit));
   }
   if (timed_out)
-    fail(watch_.blame(host::missing_ranks(late, call.collective, call_, rank(), -1, policy.limit),
+    fail(watch_.blame(host::missing_ranks(late, call.collective, call_, rank(), -1, policy.limit,
+                                          [&](int peer) {
+                                            return board_->is_near(peer)
+                                                       ? board_->block(peer).planning.get()
+                                                       : std::string();
+                                          }),
                       late.front(), call_, policy.limit));
 }
 
@@ -511,7 +532,8 @@ void MpiCommunicator::give_up() {
   const Stopwatch since;
   for (const int peer : board_->near()) {
     const auto& busy = board_->block(peer).busy.call;
-    while (peer != rank() && busy.load(std::memory_order_seq_cst) == call_ &&
+    // (This rank may not have made a call yet.)
+    while (peer != rank() && call_ != 0 && busy.load(std::memory_order_seq_cst) == call_ &&
            since.elapsed() < longest_retreat && !board_->team().has_died(board_->member(peer)))
       std::this_thread::yield();
   }
