@@ -5,13 +5,17 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <deque>
+#include <limits>
 #include <mutex>
+#include <new>
 #include <set>
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/collectives/algorithms/builtin.hpp"
+#include "ringside/collectives/outside.hpp"
 #include "ringside/collectives/plugin/plan_file.hpp"
 #include "ringside/collectives/plugin/plugin.hpp"
 
@@ -30,8 +34,9 @@ struct Registry {
   }
 };
 
+/// Never destroyed: an algorithm from outside may still be at work when the process ends.
 Registry& registry() {
-  static Registry instance;
+  static Registry& instance = *new Registry;
   return instance;
 }
 
@@ -92,6 +97,28 @@ void check_made(const AlgorithmInfo& info, const Algorithm& made) {
   demand(made.chunks >= 1, "cuts its blocks in less than one chunk");
   demand(is_lanes(made.lanes) && is_lanes(made.unsliced_lanes), "has not from 1 to 16 lanes");
   demand(made.write != nullptr, "has nothing that writes it");
+}
+
+[[noreturn]] void refuse_thrown(const std::string& spec, const std::string& words) {
+  throw Error(ErrorCode::bad_input, fmt::format("algorithm '{}' threw an exception{}{}", spec,
+                                                words.empty() ? "" : ": ", words));
+}
+
+/// Runs an algorithm's code. One from outside may throw anything: that becomes an error of ours.
+template <class Body>
+auto guarded(const std::string& spec, Body&& body) -> decltype(body()) {
+  constexpr std::size_t longest_words = 500;
+  try {
+    return body();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    refuse_thrown(spec, quote(error.what(), longest_words));
+  } catch (...) {
+    refuse_thrown(spec, "");
+  }
 }
 
 /// One rank alone: its output is its input.
@@ -172,7 +199,8 @@ Algorithm make_algorithm(const Spec& spec, const Request& request) {
   if (std::find(served.begin(), served.end(), request.collective) == served.end())
     throw Error(ErrorCode::unsupported,
                 fmt::format("{} does not do {}", spec.name, to_string(request.collective)));
-  Algorithm made = info.make(request, Parameters(canonical(info, spec)));
+  Algorithm made =
+      guarded(spec.name, [&] { return info.make(request, Parameters(canonical(info, spec))); });
   check_made(info, made);
   return made;
 }
@@ -193,12 +221,16 @@ struct PlanStream::Written final : State {
       : algorithm(make_algorithm(given, wanted)),
         settled(canonical(find_algorithm(given.name), given)),
         builder(wanted, shape_for(Parameters(settled), algorithm), algorithm.lanes),
-        ops(wanted.ranks == 1 ? keep(Group(builder)) : algorithm.write(Group(builder))) {
+        ops(wanted.ranks == 1 ? keep(Group(builder)) : guarded(to_string(settled), [&] {
+          return algorithm.write(Group(builder));
+        })) {
     spec = to_string(settled);
   }
   [[nodiscard]] const Request& request() const override { return builder.request(); }
   [[nodiscard]] const Shape& shape() const override { return builder.shape(); }
-  const Op* next() override { return ops.next(); }
+  const Op* next() override {
+    return guarded(spec, [&] { return ops.next(); });
+  }
   [[nodiscard]] const std::vector<std::vector<ScratchSlot>>& slots() const override {
     return builder.slots();
   }
@@ -249,18 +281,38 @@ const std::string& PlanStream::spec() const { return state_->spec; }
 const Op* PlanStream::next() { return state_->next(); }
 const std::vector<std::vector<ScratchSlot>>& PlanStream::slots() const { return state_->slots(); }
 
-Plan make_plan(const Spec& spec, const Request& request) {
+namespace {
+
+Plan store(const Spec& spec, const Request& request, std::size_t most_locations) {
   PlanStream stream(spec, request);
   Plan plan(request, stream.shape(), stream.spec());
-  while (const Op* op = stream.next()) plan.append(*op);
+  std::size_t locations = 0;
+  while (const Op* op = stream.next()) {
+    locations += op->sources.size() + op->destinations.size();
+    if (locations > most_locations)
+      throw Error(ErrorCode::bad_input,
+                  fmt::format("{}: its ops up to {} have more than {} locations", stream.spec(),
+                              plan.size(), most_locations));
+    plan.append(*op);
+  }
   for (int rank = 0; rank < request.ranks; ++rank)
     for (const auto& slot : stream.slots()[static_cast<std::size_t>(rank)])
       plan.add_slot(rank, slot);
   return plan;
 }
 
+}  // namespace
+
+Plan make_plan(const Spec& spec, const Request& request) {
+  return store(spec, request, std::numeric_limits<std::size_t>::max());
+}
+
 Plan make_plan(std::string_view spec, const Request& request) {
   return make_plan(parse_spec(spec), request);
+}
+
+Plan make_bounded_plan(std::string_view spec, const Request& request) {
+  return store(parse_spec(spec), request, most_run_locations);
 }
 
 }  // namespace ringside

@@ -26,6 +26,6 @@ struct ChosenPlans {
 /// Finds them. Throws what PlanCache::get throws; Error(unsupported) if premul_sum cannot run one.
 /// Not for barrier, which has none.
 [[nodiscard]] ChosenPlans choose_plans(const Call& call, int ranks, const SpecFor& spec_for,
-                                       PlanCache& plans);
+                                       PlanCache& plans, const PlanWait& wait = {});
 
 }  // namespace ringside

@@ -12,12 +12,12 @@
 #include "ringside/base/error.hpp"
 #include "ringside/collectives/algorithm.hpp"
 #include "ringside/collectives/layout.hpp"
+#include "ringside/collectives/outside.hpp"
 
 namespace ringside {
 namespace {
 
-// What a build may ask for: 256 MB of locations, and more of everything than the prover accepts.
-constexpr std::size_t most_places = std::size_t{1} << 24;
+// What a build may ask for, beside most_run_locations: more than the prover accepts.
 constexpr std::size_t most_slots = std::size_t{1} << 20;
 constexpr std::size_t longest_explanation = 500;
 
@@ -226,8 +226,8 @@ void Recorder::add_places(std::string_view which, std::uint32_t count,
   if (count < 1 || count > most_foreign_locations)
     fault(fmt::format("it has {} {}: 1 to {} are possible", count, which, most_foreign_locations));
   if (places == nullptr) fault(fmt::format("its {} are NULL", which));
-  if (count > most_places - recording_.places.size())
-    fault(fmt::format("the ops up to here have more than {} locations", most_places));
+  if (count > most_run_locations - recording_.places.size())
+    fault(fmt::format("the ops up to here have more than {} locations", most_run_locations));
   for (std::uint32_t i = 0; i < count; ++i) {
     check_place(places[i], chunks);
     recording_.places.push_back(

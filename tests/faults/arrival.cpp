@@ -11,7 +11,7 @@ namespace {
 
 Seconds never_comes(Actor& actor) {
   if (actor.is_culprit()) {
-    std::this_thread::sleep_for(limit * 2);
+    std::this_thread::sleep_for(limit * 3);
     const auto late = actor.make();
     demand(late.outcome.code.has_value(), "who comes too late is told nothing");
     demand(late.untouched, "who comes too late has data changed");

@@ -4,16 +4,23 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <numeric>
 #include <vector>
 
+#include "ringside/base/clock.hpp"
 #include "ringside/collectives/executors/cuda/runtime.hpp"
 #include "ringside/tests/collectives/cuda/gpu_test.hpp"
+#include "ringside/tests/fakecuda/control.hpp"
 #include "ringside/tests/faults/fault_table.hpp"
+#include "ringside/tests/support/outcome.hpp"
 
 namespace ringside::tests {
 namespace {
+
+using fakecuda::Control;
 
 /// On the calling thread's device.
 class DeviceCallMemory final : public CallMemory {
@@ -66,6 +73,46 @@ TEST(Faults, AreToldToEveryRankOfGpus) {
                               return std::make_unique<DeviceCallMemory>(call, rank, ranks);
                             }};
   fmt::print("{}", run_fault_table(gpus));
+}
+
+// --- an operation that fails ---------------------------------------------------------------------
+
+/// On each rank; afterwards its device is lost.
+void call_on_a_device_that_fails(Communicator& comm, std::uint64_t operation) {
+  const UniformCall call{Collective::all_reduce, 5000, 0, {}, 1};
+  const CallOptions options{.algorithm = "ring", .timeout = std::chrono::seconds(10)};
+  DeviceCallMemory memory(call, comm.rank(), comm.size());
+  comm.barrier();
+  if (comm.rank() == 1)
+    Control::fault_operation(Control::operations() + operation, cudaErrorIllegalAddress);
+  comm.barrier();
+  const Stopwatch watch;
+  const auto first = outcome_of([&] { comm.submit(memory.arguments(), options); });
+  // Who was done before it happened hears of it in the next call.
+  const auto next = outcome_of([&] { comm.submit(memory.arguments(), options); });
+  EXPECT_LT(watch.elapsed(), Seconds{10});
+  for (const Outcome* const told : {&first, &next}) {
+    if (told == &first && !told->code) continue;
+    EXPECT_TRUE(told->code == ErrorCode::device || told->code == ErrorCode::failed) << told->what;
+    EXPECT_TRUE(told->says("device")) << told->what;
+    EXPECT_TRUE(told == &next || (told->says("rank") && told->peer)) << told->what;
+  }
+}
+
+TEST(Faults, AnOperationThatFailsIsToldToEveryRankOfGpus) {
+  if (!Control::present()) GTEST_SKIP() << "would lose a real device";
+  for (const std::uint64_t operation : {1, 3, 5}) {
+    Control::reset();
+    World::cuda({0, 1, 2}).run(
+        [&](Communicator& comm) { call_on_a_device_that_fails(comm, operation); });
+    (void)Control::take_reports();
+    Control::reset();
+    World::cuda({0, 1, 2}).run([](Communicator& comm) {
+      DeviceCallMemory memory({Collective::all_reduce, 5000, 0, {}, 1}, comm.rank(), comm.size());
+      comm.submit(memory.arguments(), {});
+      EXPECT_TRUE(memory.right());
+    });
+  }
 }
 
 }  // namespace

@@ -7,11 +7,14 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <thread>
 
 #include "ringside/tests/faults/scene.hpp"
+#include "ringside/tests/support/process.hpp"
 
 namespace ringside::tests {
 namespace {
@@ -24,6 +27,31 @@ constexpr std::array collectives = {
 /// plan moves.
 constexpr std::array<std::size_t, 2> lengths = {3, 5000};
 
+/// What this process has.
+struct Possessions {
+  int threads = thread_count(), descriptors = open_descriptors(), segments = mapped_segments();
+
+  [[nodiscard]] std::string words() const {
+    return fmt::format("{} threads, {} descriptors, {} segments", threads, descriptors, segments);
+  }
+  [[nodiscard]] bool exceed(const Possessions& others) const {
+    return threads > others.threads || descriptors > others.descriptors ||
+           segments > others.segments;
+  }
+};
+
+/// Throws Failure if something of a scene is still there, a while after it.
+void expect_nothing_left(const Possessions& before) {
+  const Stopwatch watch;
+  Possessions after;
+  while (after.exceed(before) && watch.elapsed() < generous) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    after = Possessions{};
+  }
+  demand(!after.exceed(before),
+         fmt::format("left behind: {}, before {}", after.words(), before.words()));
+}
+
 /// Of a scene, for one call.
 struct Cell {
   std::optional<std::string> fault;  ///< what was not as it must be
@@ -31,7 +59,8 @@ struct Cell {
   Seconds beyond{0};
 };
 
-Cell run_cell(const FaultyExecutor& executor, const Scene& scene, const UniformCall& call) {
+Cell run_cell(const FaultyExecutor& executor, const Scene& scene, const UniformCall& call,
+              const Possessions& before) {
   std::mutex mutex;
   Cell cell;
   const auto note = [&](const std::string& fault) {
@@ -43,7 +72,7 @@ Cell run_cell(const FaultyExecutor& executor, const Scene& scene, const UniformC
     std::string thrown;
     try {
       world.run([&](Communicator& comm) {
-        Actor actor(comm, executor, call);
+        Actor actor(comm, executor, call, world.ranks_here());
         try {
           const Seconds late = scene.act(actor);
           const std::lock_guard lock(mutex);
@@ -61,16 +90,23 @@ Cell run_cell(const FaultyExecutor& executor, const Scene& scene, const UniformC
       note(fmt::format("run threw \"{}\"", thrown));
     if (scene.run_throws.empty() && !thrown.empty()) note(fmt::format("run threw \"{}\"", thrown));
   }
-  // A new world works at once.
-  World world = executor.world(fault_ranks);
-  world.run([&](Communicator& comm) {
-    Actor actor(comm, executor, call);
-    try {
-      actor.expect_works();
-    } catch (const Failure& failure) {
-      note(fmt::format("rank {}, in a new world: {}", comm.rank(), failure.what));
-    }
-  });
+  {
+    // A new world works at once.
+    World world = executor.world(fault_ranks);
+    world.run([&](Communicator& comm) {
+      Actor actor(comm, executor, call, world.ranks_here());
+      try {
+        actor.expect_works();
+      } catch (const Failure& failure) {
+        note(fmt::format("rank {}, in a new world: {}", comm.rank(), failure.what));
+      }
+    });
+  }
+  try {
+    expect_nothing_left(before);
+  } catch (const Failure& failure) {
+    note(failure.what);
+  }
   return cell;
 }
 
@@ -81,7 +117,7 @@ struct Row {
   Seconds beyond{0};
 };
 
-Row run_row(const FaultyExecutor& executor, const Scene& scene) {
+Row run_row(const FaultyExecutor& executor, const Scene& scene, const Possessions& before) {
   Row row;
   for (const Collective collective : collectives) {
     if (!scene.applies(collective)) continue;
@@ -89,7 +125,7 @@ Row run_row(const FaultyExecutor& executor, const Scene& scene) {
       const bool has_length = collective != Collective::barrier;
       if (!has_length && length != lengths.front()) continue;
       const UniformCall call{collective, has_length ? length : 0, 0, {}, length};
-      Cell cell = run_cell(executor, scene, call);
+      Cell cell = run_cell(executor, scene, call, before);
       ++row.cells;
       row.held += cell.fault ? 0 : 1;
       row.told.merge(cell.told);
@@ -115,11 +151,13 @@ std::string run_fault_table(const FaultyExecutor& executor) {
       "{}, {} ranks; cells (calls) that held, of those that there are; the longest time to an "
       "error beyond the limit (measured); what ranks were told\n",
       executor.name, fault_ranks);
+  executor.world(fault_ranks).run([](Communicator& comm) { comm.barrier(); });
+  const Possessions before;  // with what an executor makes once, and keeps
   int cells = 0;
   for (const Subject* subject : Subject::all()) {
     table += fmt::format("{}\n", subject->name());
     for (const Scene& scene : subject->scenes()) {
-      const Row row = run_row(executor, scene);
+      const Row row = run_row(executor, scene, before);
       cells += row.cells;
       table += print(scene, row);
     }

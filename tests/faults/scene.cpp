@@ -23,14 +23,19 @@ Actor::Result Actor::make(CallOptions options, const Change& change) {
 Actor::Result Actor::make(const UniformCall& call, CallOptions options, const Change& change) {
   if (!options.timeout) options.timeout = limit;
   const auto passed = memory(call, comm);
-  Arguments arguments = passed->arguments();
+  return submit(comm, *passed, options, change);
+}
+
+Actor::Result Actor::submit(Communicator& on, CallMemory& passed, const CallOptions& options,
+                            const Change& change) {
+  Arguments arguments = passed.arguments();
   if (change) change(arguments);
   const Stopwatch watch;
   Result result;
-  result.outcome = outcome_of([&] { comm.submit(arguments, options); });
+  result.outcome = outcome_of([&] { on.submit(arguments, options); });
   result.took = watch.elapsed();
-  result.right = passed->right();
-  result.untouched = passed->untouched();
+  result.right = passed.right();
+  result.untouched = passed.untouched();
   note(result.outcome);
   return result;
 }

@@ -37,11 +37,14 @@ void demand(bool holds, const std::string& what);
 /// A rank in a scene.
 class Actor {
  public:
-  Actor(Communicator& of, const FaultyExecutor& executor, const UniformCall& call)
-      : comm(of), executor_(executor), call_(call) {}
+  Actor(Communicator& of, const FaultyExecutor& executor, const UniformCall& call, int ranks_here)
+      : comm(of), executor_(executor), call_(call), ranks_here_(ranks_here) {}
 
+  /// How many of the world's ranks are in this process.
+  [[nodiscard]] int ranks_here() const { return ranks_here_; }
   [[nodiscard]] bool is_culprit() const { return comm.rank() == culprit; }
   [[nodiscard]] const UniformCall& call() const { return call_; }
+  [[nodiscard]] const FaultyExecutor& executor() const { return executor_; }
   [[nodiscard]] std::unique_ptr<CallMemory> memory(const UniformCall& call, Communicator& of) const;
 
   struct Result {
@@ -55,6 +58,10 @@ class Actor {
   /// Another call instead.
   Result make(const UniformCall& call, CallOptions options, const Change& change = {});
 
+  /// The call that such memory is for, on this communicator.
+  Result submit(Communicator& on, CallMemory& passed, const CallOptions& options,
+                const Change& change = {});
+
   /// The communicator works: the scene's call gives the right result.
   void expect_works();
 
@@ -67,6 +74,7 @@ class Actor {
  private:
   const FaultyExecutor& executor_;
   const UniformCall& call_;
+  int ranks_here_;
   std::set<std::string> told_;
 };
 

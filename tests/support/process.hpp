@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <fstream>
+#include <string>
 
 namespace ringside::tests {
 
@@ -36,5 +37,14 @@ inline int entries_of(const char* path) {
 inline int thread_count() { return entries_of("/proc/self/task"); }
 /// But for the one that is open while they are counted.
 inline int open_descriptors() { return entries_of("/proc/self/fd") - 1; }
+
+/// Memory of ours that processes share, as far as it is mapped here.
+inline int mapped_segments() {
+  std::ifstream maps("/proc/self/maps");
+  int count = 0;
+  for (std::string line; std::getline(maps, line);)
+    count += line.find("memfd:ringside") != std::string::npos ? 1 : 0;
+  return count;
+}
 
 }  // namespace ringside::tests

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "ringside/base/error.hpp"
+#include "ringside/base/options.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/collectives/algorithm.hpp"
 #include "ringside/collectives/plan_cache.hpp"
@@ -113,7 +114,7 @@ void check_spec(const std::string& text, const Request& request) {
     throw Error(ErrorCode::bad_input, fmt::format("{}: a single algorithm is wanted", spec.name));
   if (is_plan_file(spec.name) || !find_algorithm(spec.name).origin.empty()) {
     PlanCache proven;
-    (void)proven.get(text, request);
+    (void)proven.get(text, request, {.limit = option<Seconds>("timeout")});
   } else {
     (void)make_algorithm(spec, request);
   }

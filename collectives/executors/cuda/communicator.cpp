@@ -148,12 +148,14 @@ Choice CudaCommunicator::choice_for(const Request& request, std::size_t bytes,
 Prepared CudaCommunicator::prepare(const Call& call) {
   Prepared prepared;
   if (call.collective != Collective::barrier)
-    prepared.plans = choose_plans(
-        call, size(),
-        [&](const Request& request, std::size_t bytes) {
-          return spec_for(request, bytes, *call.options);
-        },
-        shared_->plans());
+    meeting_->plan(*call.options, [&](const PlanWait& wait) {
+      prepared.plans = choose_plans(
+          call, size(),
+          [&](const Request& request, std::size_t bytes) {
+            return spec_for(request, bytes, *call.options);
+          },
+          shared_->plans(), wait);
+    });
   prepared.entry.signature =
       host::Signature::of(call, size(), prepared.plans.hash, prepared.plans.spec);
   prepared.entry.digest = host::digest_of(prepared.entry.signature);
@@ -268,7 +270,8 @@ void CudaCommunicator::await_end(const Call& call) {
   if (found != cudaSuccess)
     fail(error_of(found,
                   fmt::format("rank {}: an operation of {}", rank(), to_string(call.collective)),
-                  device));
+                  device)
+             .with_peer(rank()));
   check_devices();
 }
 

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "ringside/collectives/executors/cuda/shared.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <set>
+#include <vector>
 
 namespace ringside::cuda {
 namespace {
@@ -42,9 +46,18 @@ Choice Shared::choice_for(const TuningTable& tuning, int cores, const Request& r
 }
 
 std::optional<Error> Shared::failed_device() const {
-  for (const Event& probe : probes_)
-    if (const cudaError_t error = cudaEventQuery(probe.get()); error != cudaSuccess)
-      return error_of(error, "an operation", probe.device());
+  for (const Event& probe : probes_) {
+    const cudaError_t error = cudaEventQuery(probe.get());
+    if (error == cudaSuccess) continue;
+    std::vector<int> ranks;  // that have this device
+    for (int rank = 0; rank < static_cast<int>(device_of_rank_.size()); ++rank)
+      if (device_of(rank) == probe.device()) ranks.push_back(rank);
+    return error_of(error,
+                    fmt::format("an operation on the device of rank{} {}",
+                                ranks.size() > 1 ? "s" : "", fmt::join(ranks, ", ")),
+                    probe.device())
+        .with_peer(ranks.front());
+  }
   return std::nullopt;
 }
 

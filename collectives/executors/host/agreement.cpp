@@ -37,15 +37,27 @@ Placement agreed_placement(std::span<const PublishedCall> published, int rank, s
 }
 
 Error missing_ranks(const std::vector<int>& missing, Collective collective, std::uint64_t call,
-                    int rank, int gone, Seconds limit) {
+                    int rank, int gone, Seconds limit,
+                    const std::function<std::string(int rank)>& planning) {
+  std::string doing;
+  for (const int peer : missing)
+    if (const std::string algorithm = planning ? planning(peer) : ""; !algorithm.empty())
+      doing += fmt::format(": rank {} is planning with {}", peer, algorithm);
   return Error(ErrorCode::timeout,
-               fmt::format("rank{} {} {} not entered {} (call {}){}", missing.size() > 1 ? "s" : "",
-                           fmt::join(missing, ", "), missing.size() > 1 ? "have" : "has",
-                           to_string(collective), call,
+               fmt::format("rank{} {} {} not entered {} (call {}){}{}",
+                           missing.size() > 1 ? "s" : "", fmt::join(missing, ", "),
+                           missing.size() > 1 ? "have" : "has", to_string(collective), call,
                            gone >= 0 ? fmt::format(": rank {} has returned without it", gone)
-                                     : fmt::format(" after {}", format_duration(limit))))
+                                     : fmt::format(" after {}", format_duration(limit)),
+                           doing))
       .at_rank(rank)
       .with_peer(missing.front());
+}
+
+Error planning_overdue(const Error& error, int rank) {
+  return Error(ErrorCode::timeout, fmt::format("rank {}: {}", rank, error.what()))
+      .at_rank(rank)
+      .with_peer(rank);
 }
 
 Error unfinished_op(int peer, int op, Collective collective, const std::string& spec,

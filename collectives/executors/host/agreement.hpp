@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,9 +26,14 @@ struct PublishedCall {
                                          std::uint64_t call);
 
 /// The time-out of a rank for which `missing` (at least one) have not entered. `gone`: a rank that
-/// has returned without entering, or -1; else `limit` has passed.
+/// has returned without entering, or -1; else `limit` has passed. `planning`: with which algorithm
+/// that is not ours a rank is planning, or "".
 [[nodiscard]] Error missing_ranks(const std::vector<int>& missing, Collective collective,
-                                  std::uint64_t call, int rank, int gone, Seconds limit);
+                                  std::uint64_t call, int rank, int gone, Seconds limit,
+                                  const std::function<std::string(int rank)>& planning = {});
+
+/// The time-out of a rank that has no plan: `error` is what PlanCache::get has thrown.
+[[nodiscard]] Error planning_overdue(const Error& error, int rank);
 
 /// The time-out of a rank that waits for an op of another's stream.
 [[nodiscard]] Error unfinished_op(int peer, int op, Collective collective, const std::string& spec,

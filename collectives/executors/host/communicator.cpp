@@ -155,8 +155,27 @@ const Prepared& HostCommunicator::prepared(const Call& call) {
     how.spec_for = [&](const Request& request, std::size_t bytes) {
       return spec_for(request, bytes, *call.options);
     };
-    return prepare(call, how, shared_->plans());
+    Prepared made;
+    plan(*call.options, [&](const PlanWait& wait) {
+      how.wait = wait;
+      made = prepare(call, how, shared_->plans());
+    });
+    return made;
   });
+}
+
+void HostCommunicator::plan(const CallOptions& options,
+                            const std::function<void(const PlanWait&)>& work) {
+  const auto tell = [&](const std::string& algorithm) { shared_->set_planning(rank_, algorithm); };
+  const auto look = [&] {
+    if (shared_->failure().flag().load(std::memory_order_acquire)) give_up();
+  };
+  try {
+    work({options.timeout.value_or(policy_.limit), tell, look});
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::timeout) throw;
+    fail(planning_overdue(error, rank_));
+  }
 }
 
 // --- enter ---------------------------------------------------------------------------------------
@@ -228,7 +247,8 @@ void HostCommunicator::fail_unless_complete(const Call& call, const WaitPolicy& 
   for (int rank = 0; rank < size(); ++rank)
     if (!entered(rank) && (gone < 0 || shared_->gone(rank))) missing.push_back(rank);
   if (missing.empty()) return;  // the last one came in the meantime
-  fail(missing_ranks(missing, call.collective, call_, rank_, gone, policy.limit));
+  fail(missing_ranks(missing, call.collective, call_, rank_, gone, policy.limit,
+                     [&](int rank) { return shared_->planning(rank); }));
 }
 
 Placement HostCommunicator::agree() {
@@ -396,8 +416,11 @@ void HostCommunicator::give_up() {
   patient.limit = Seconds{std::numeric_limits<double>::infinity()};  // ops always end
   for (int peer = 0; peer < size(); ++peer) {
     Backoff backoff(patient);
-    back_off_until([&] { return shared_->busy(peer).load(std::memory_order_acquire) != call_; },
-                   backoff, never);
+    const auto is_elsewhere = [&] {
+      const std::uint64_t busy = shared_->busy(peer).load(std::memory_order_acquire);
+      return busy == 0 || busy != call_;  // this rank may not have made a call yet
+    };
+    back_off_until(is_elsewhere, backoff, never);
   }
   shared_->failure().throw_cause(rank_);
 }

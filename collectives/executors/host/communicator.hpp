@@ -62,6 +62,9 @@ class HostCommunicator final : public Communicator::Implementation {
   [[nodiscard]] const std::string& asked_spec(const CallOptions& options) const {
     return options.algorithm.empty() ? default_spec_ : options.algorithm;
   }
+  /// Does `work`, which asks for plans. One that is not made in time is a failure of the
+  /// communicator.
+  void plan(const CallOptions& options, const std::function<void(const PlanWait&)>& work);
   /// How long such a call may wait.
   [[nodiscard]] WaitPolicy policy_for(const CallOptions& options) const;
   [[nodiscard]] Choice choice_for(const Request& request, std::size_t bytes,

@@ -15,7 +15,7 @@ Prepared prepare(const Call& call, const Preparation& how, PlanCache& plans) {
     return prepared;
   }
 
-  const ChosenPlans plans_of = choose_plans(call, how.ranks, how.spec_for, plans);
+  const ChosenPlans plans_of = choose_plans(call, how.ranks, how.spec_for, plans, how.wait);
   const auto blocks = all_blocks(call, how.ranks);
   const FoldShape values{
       .type = call.type, .op = call.op, .scalar = call.options->scalar, .ranks = how.ranks};

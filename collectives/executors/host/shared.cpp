@@ -75,6 +75,17 @@ void Shared::move_up(int rank, std::uint64_t call) {
     progress_of(rank, lane).done.store(progress(call, 0), std::memory_order_release);
 }
 
+void Shared::set_planning(int rank, const std::string& algorithm) {
+  const std::lock_guard lock(planning_mutex_);
+  planning_[rank] = algorithm;
+}
+
+std::string Shared::planning(int rank) const {
+  const std::lock_guard lock(planning_mutex_);
+  const auto found = planning_.find(rank);
+  return found == planning_.end() ? std::string() : found->second;
+}
+
 std::byte* Shared::scratch(int rank, std::uint64_t call, std::size_t bytes) {
   auto& arena = scratch_[static_cast<std::size_t>(rank)][call & 1];
   try {

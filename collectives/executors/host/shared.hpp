@@ -149,6 +149,10 @@ class Shared {
   void set_gone(int rank) { gone_[static_cast<std::size_t>(rank)].store(true); }
   [[nodiscard]] bool gone(int rank) const { return gone_[static_cast<std::size_t>(rank)].load(); }
 
+  /// The algorithm that is not ours with which a rank is planning; "": none.
+  void set_planning(int rank, const std::string& algorithm);
+  [[nodiscard]] std::string planning(int rank) const;
+
  private:
   struct Child {
     std::shared_ptr<Shared> shared;
@@ -169,6 +173,8 @@ class Shared {
   std::vector<Seat> seats_;
   std::vector<std::array<std::vector<std::byte>, 2>> scratch_;
   std::vector<std::atomic<bool>> gone_;
+  mutable std::mutex planning_mutex_;
+  std::map<int, std::string> planning_;
 };
 
 }  // namespace ringside::host

@@ -30,6 +30,20 @@ void Entry::set_signature(const host::Signature& from, std::uint64_t its_digest,
   message_bytes = its_message_bytes;
 }
 
+void PlanningNote::set(const std::string& algorithm) {
+  const std::size_t length = std::min(algorithm.size(), words_.size());
+  length_.store(0, std::memory_order_release);
+  for (std::size_t i = 0; i < length; ++i) words_[i].store(algorithm[i], std::memory_order_relaxed);
+  length_.store(length, std::memory_order_release);
+}
+
+std::string PlanningNote::get() const {
+  std::string algorithm(length_.load(std::memory_order_acquire), '\0');
+  for (std::size_t i = 0; i < algorithm.size(); ++i)
+    algorithm[i] = words_[i].load(std::memory_order_relaxed);
+  return algorithm;
+}
+
 bool FailureRecord::store(const Error& cause) {
   if (claimed.exchange(true)) return false;
   code = static_cast<int>(cause.code());

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "ringside/base/error.hpp"
@@ -87,11 +88,23 @@ struct FailureRecord {
   [[nodiscard]] Error cause() const;
 };
 
+/// With which algorithm that is not ours a rank is planning; "": none.
+class PlanningNote {
+ public:
+  void set(const std::string& algorithm);
+  [[nodiscard]] std::string get() const;
+
+ private:
+  std::atomic<std::size_t> length_{0};  ///< stored last
+  std::array<std::atomic<char>, 256> words_ = {};
+};
+
 struct RankBlock {
   std::array<Entry, 2> entries;
   std::array<host::Progress, most_streams> progress;
   host::Busy busy;
   std::atomic<bool> gone{false};  ///< its body has returned or thrown
+  PlanningNote planning;
 };
 
 /// Followed by two entries for every rank of the communicator.

@@ -11,6 +11,7 @@
 
 #include "ringside/base/options.hpp"
 #include "ringside/base/threads.hpp"
+#include "ringside/collectives/executors/host/agreement.hpp"
 #include "ringside/collectives/reduction/fold.hpp"
 #include "ringside/collectives/selector/choice.hpp"
 #include "ringside/collectives/selector/hosts_choice.hpp"
@@ -186,11 +187,27 @@ void MpiCommunicator::begin_thread() {
 
 const Prepared& MpiCommunicator::prepared(const Call& call, Memory memory) {
   return prepared_calls_[static_cast<std::size_t>(memory)].get(call, call.options->algorithm, [&] {
-    return plans_.prepare(call, job_->most_inline(), memory,
-                          [&](const Request& request, std::size_t bytes) {
-                            return spec_for(request, bytes, *call.options);
-                          });
+    const SpecFor spec = [&](const Request& request, std::size_t bytes) {
+      return spec_for(request, bytes, *call.options);
+    };
+    try {
+      return plans_.prepare(call, job_->most_inline(), memory, spec, plan_wait(*call.options));
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::timeout) throw;
+      fail(host::planning_overdue(error, rank()));
+    }
   });
+}
+
+PlanWait MpiCommunicator::plan_wait(const CallOptions& options) {
+  return {
+      .limit = options.timeout.value_or(policy_.limit),
+      .tell = [&](const std::string& algorithm) { board_->block(rank()).planning.set(algorithm); },
+      .look =
+          [&] {
+            if (board_->failure().set.load(std::memory_order_acquire)) give_up();
+            watch_.look();
+          }};
 }
 
 void MpiCommunicator::await_stream(const Call& call, Seconds limit) const {

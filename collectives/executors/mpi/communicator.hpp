@@ -53,6 +53,8 @@ class MpiCommunicator final : public Communicator::Implementation {
  private:
   /// Stays valid until the next call.
   const Prepared& prepared(const Call& call, Memory memory);
+  /// Of a call with these options, for an algorithm that is not ours.
+  [[nodiscard]] PlanWait plan_wait(const CallOptions& options);
   /// Of the own buffers. Throws Error(invalid_argument) if they are of different kinds.
   [[nodiscard]] Memory memory_of(const Call& call) const;
   [[nodiscard]] Memory memory_of(const std::byte* buffer) const;

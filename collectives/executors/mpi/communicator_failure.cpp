@@ -51,7 +51,12 @@ void MpiCommunicator::entries_overdue(const Call& call, const host::WaitPolicy& 
     fail(host::missing_ranks({gone}, call.collective, call_, rank(), gone, policy.limit));
   }
   if (timed_out)
-    fail(watch_.blame(host::missing_ranks(late, call.collective, call_, rank(), -1, policy.limit),
+    fail(watch_.blame(host::missing_ranks(late, call.collective, call_, rank(), -1, policy.limit,
+                                          [&](int peer) {
+                                            return board_->is_near(peer)
+                                                       ? board_->block(peer).planning.get()
+                                                       : std::string();
+                                          }),
                       late.front(), call_, policy.limit));
 }
 
@@ -95,7 +100,8 @@ void MpiCommunicator::give_up() {
   const Stopwatch since;
   for (const int peer : board_->near()) {
     const auto& busy = board_->block(peer).busy.call;
-    while (peer != rank() && busy.load(std::memory_order_seq_cst) == call_ &&
+    // (This rank may not have made a call yet.)
+    while (peer != rank() && call_ != 0 && busy.load(std::memory_order_seq_cst) == call_ &&
            since.elapsed() < longest_retreat && !board_->team().has_died(board_->member(peer)))
       std::this_thread::yield();
   }

@@ -185,8 +185,10 @@ Reach Plans::reach_of_private() const {
 std::unique_ptr<const Bound> Plans::bind(Reach reach, const std::string& spec,
                                          const Request& request,
                                          std::span<const std::size_t> blocks,
-                                         const FoldShape& values) {
-  const auto compiled = lowered_[static_cast<std::size_t>(reach)]->get(spec, request);
+                                         const FoldShape& values, const PlanWait& wait) {
+  // Lowered from what the ranks agree on: who is asked again might answer differently.
+  const auto agreed = base_.get(spec, request, wait);
+  const auto compiled = lowered_[static_cast<std::size_t>(reach)]->get(*agreed);
   auto bound = std::make_unique<Bound>();
   // Where all memory of GPUs is reached, that is what stands for memory of the host.
   const bool apart = is_gpus(reach) && !(reach == Reach::gpu_staged && all_direct_);
@@ -194,7 +196,7 @@ std::unique_ptr<const Bound> Plans::bind(Reach reach, const std::string& spec,
   bound->program = host::Program::bind(compiled, rank_, blocks, values,
                                        apart ? HostSlots::apart : HostSlots::among_the_others);
   bound->roles = roles_of(compiled->plan, reach);
-  bound->lanes = base_.get(spec, request)->plan.shape().lanes;
+  bound->lanes = agreed->plan.shape().lanes;
   bound->element_bytes = size_of(values.type);
   if (!is_gpus(reach)) return bound;
   check_operands(compiled->plan, gpu_->most_operands());
@@ -205,19 +207,22 @@ std::unique_ptr<const Bound> Plans::bind(Reach reach, const std::string& spec,
 }
 
 Prepared Plans::prepare(const Call& call, std::size_t most_inline, Memory memory,
-                        const SpecFor& spec_for) {
+                        const SpecFor& spec_for, const PlanWait& wait) {
   Prepared prepared;
   if (call.collective == Collective::barrier) {
     prepared.signature = host::Signature::of(call, ranks_, 0, "");
     prepared.digest = host::digest_of(prepared.signature);
     return prepared;
   }
-  const ChosenPlans chosen = choose_plans(call, ranks_, spec_for, base_);
+  const ChosenPlans chosen = choose_plans(call, ranks_, spec_for, base_, wait);
   const auto blocks = all_blocks(call, ranks_);
   const FoldShape values{
       .type = call.type, .op = call.op, .scalar = call.options->scalar, .ranks = ranks_};
-  prepared.signature = host::Signature::of(call, ranks_, chosen.hash, chosen.spec);
-  prepared.digest = host::digest_of(prepared.signature);
+  std::uint64_t hash = chosen.hash;  // of all plans that may come to be run
+  const auto sign = [&] {
+    prepared.signature = host::Signature::of(call, ranks_, hash, chosen.spec);
+    prepared.digest = host::digest_of(prepared.signature);
+  };
   bool travels = true;  // the proof may allow it in one placement only
   for (const auto& compiled : chosen.by_placement) {
     if (!compiled) continue;
@@ -225,7 +230,7 @@ Prepared Plans::prepare(const Call& call, std::size_t most_inline, Memory memory
                                               blocks, values, most_inline);
     travels = travels && prepared.small;
   }
-  if (travels) return prepared;
+  if (travels) return sign(), std::move(prepared);
   prepared.small.reset();
   const std::size_t bytes = total_elements(call, ranks_) * size_of(call.type);
   prepared.with_private = reach_of_private();
@@ -234,16 +239,20 @@ Prepared Plans::prepare(const Call& call, std::size_t most_inline, Memory memory
     if (!compiled) continue;
     const Plan& plan = compiled->plan;
     const std::string spec = spec_for(plan.request(), bytes);
+    const std::string of_copies = prepared.with_private == Reach::single && one_host_
+                                      ? sliced_for_copies(spec, plan, blocks, size_of(call.type))
+                                      : spec;
+    if (of_copies != spec) hash = hash * 31 + base_.get(of_copies, plan.request(), wait)->hash;
     for (const Reach reach : possible_reaches(memory)) {
       auto& bound = prepared.programs[static_cast<std::size_t>(reach)][placement];
-      const bool copied = reach == Reach::single && one_host_;
-      bound = bind(reach, copied ? sliced_for_copies(spec, plan, blocks, size_of(call.type)) : spec,
-                   plan.request(), blocks, values);
+      bound = bind(reach, reach == Reach::single ? of_copies : spec, plan.request(), blocks, values,
+                   wait);
       std::size_t& scratch = is_gpus(reach) ? prepared.gpu_scratch_bytes : prepared.scratch_bytes;
       scratch = std::max(scratch, bound->program.scratch_bytes);
       prepared.pinned_bytes = std::max(prepared.pinned_bytes, bound->program.host_scratch_bytes);
     }
   }
+  sign();
   return prepared;
 }
 

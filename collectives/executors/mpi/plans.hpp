@@ -86,7 +86,7 @@ class Plans {
   /// `most_inline`: the longest message, in bytes, that travels in an entry. `memory`: that of this
   /// rank's buffers. Throws as host::prepare.
   [[nodiscard]] Prepared prepare(const Call& call, std::size_t most_inline, Memory memory,
-                                 const SpecFor& spec_for);
+                                 const SpecFor& spec_for, const PlanWait& wait);
   /// Whether all ranks of the communicator have a GPU.
   [[nodiscard]] bool on_gpus() const { return on_gpus_; }
 
@@ -97,7 +97,7 @@ class Plans {
   [[nodiscard]] std::unique_ptr<const Bound> bind(Reach reach, const std::string& spec,
                                                   const Request& request,
                                                   std::span<const std::size_t> blocks,
-                                                  const FoldShape& values);
+                                                  const FoldShape& values, const PlanWait& wait);
 
   const Board& board_;
   Gpu* gpu_;  // null: none
