@@ -52,7 +52,8 @@ MpiCommunicator::MpiCommunicator(std::shared_ptr<Job> job, std::shared_ptr<Board
       tags_(context, board_->team().transport().greatest_tag()),
       exchange_(*board_, tags_, job_->most_inline()),
       watch_(*board_, exchange_),
-      plans_(*board_, job_->gpus()),
+      plans_(*board_, job_->gpus(),
+             job_->checksum() ? host::Program::Checksums::all : host::Program::Checksums::none),
       runner_(*board_, tags_, job_->gpus()),
       messages_(*board_, exchange_, watch_, tags_),
       policy_(job_->policy()),
@@ -63,6 +64,9 @@ MpiCommunicator::MpiCommunicator(std::shared_ptr<Job> job, std::shared_ptr<Board
   (void)fold_isa();  // an option that cannot be used shows here, not in the middle of a call
   for (int rank = 0; rank < board_->ranks(); ++rank)
     if (rank != board_->rank()) others_.push_back(rank);
+  meeting_again_.signature.collective = Collective::barrier;
+  meeting_again_.signature.summed = true;
+  meeting_again_.digest = host::digest_of(meeting_again_.signature);
 }
 
 MpiCommunicator::~MpiCommunicator() {
@@ -96,8 +100,17 @@ bool MpiCommunicator::runs_where_awaited() {
 
 void MpiCommunicator::run(const Call& call) {
   begin(call);
+  run_begun();
+}
+
+void MpiCommunicator::run_begun() {
+  const Call& call = *begun_.call;
   await_entries(call, begun_.policy);
-  if (const Bound* bound = settled(call, *begun_.prepared))
+  const Bound* bound = settled(call, *begun_.prepared);
+  if (bound == nullptr) return;
+  if (bound->program.checks)
+    run_checked(call, *bound, begun_.policy);
+  else
     run_program(call, *bound, begun_.policy);
 }
 
@@ -126,6 +139,10 @@ void MpiCommunicator::begin(const Call& call) {
 }
 
 bool MpiCommunicator::advance() {
+  if (job_->checksum()) {  // several meetings: made at once
+    run_begun();
+    return true;
+  }
   const Call& call = *begun_.call;
   if (begun_.bound == nullptr) {
     bool entered = false;
@@ -442,10 +459,14 @@ void MpiCommunicator::fold_messages(const Call& call, const host::SmallMessage& 
 
 // --- ops, leave ----------------------------------------------------------------------------------
 
-void MpiCommunicator::begin_ops(const Bound& bound) {
+void MpiCommunicator::begin_ops() {
   // First say so, then look: who fails does it the other way round (give_up).
   board_->block(rank()).busy.call.store(call_, std::memory_order_seq_cst);
   if (board_->failure().set.load(std::memory_order_seq_cst)) give_up();
+}
+
+void MpiCommunicator::begin_ops(const Bound& bound) {
+  begin_ops();
   guarded([&] { runner_.begin(bound, call_, own_); });
 }
 
@@ -462,6 +483,30 @@ void MpiCommunicator::guarded(Work work) {
 void MpiCommunicator::run_program(const Call& call, const Bound& bound,
                                   const host::WaitPolicy& policy) {
   begin_ops(bound);
+  run_ops(call, bound, policy);
+  end_ops();
+}
+
+void MpiCommunicator::run_checked(const Call& call, const Bound& bound,
+                                  const host::WaitPolicy& policy) {
+  guarded([&] { runner_.begin(bound, call_, own_); });
+  runner_.sum_inputs(call_ + 1);
+  meet_again(call, policy);
+  begin_ops();
+  run_ops(call, bound, policy);
+  guarded([&] { runner_.compare_outputs(); });
+  end_ops();
+  meet_again(call, policy);
+}
+
+void MpiCommunicator::meet_again(const Call& call, const host::WaitPolicy& policy) {
+  publish(call, meeting_again_, {});
+  await_entries(call, policy);
+  (void)agree();
+}
+
+void MpiCommunicator::run_ops(const Call& call, const Bound& bound,
+                              const host::WaitPolicy& policy) {
   const auto overdue = [&](bool timed_out) { ops_overdue(call, bound, policy, timed_out); };
   guarded([&] {
     while (!runner_.is_over())
@@ -469,7 +514,6 @@ void MpiCommunicator::run_program(const Call& call, const Bound& bound,
         await([&] { return runner_.advance(); }, policy, policy.spins, overdue);
     await([&] { return runner_.leave_obstacle() == nullptr; }, policy, policy.spins, overdue);
   });
-  end_ops();
 }
 
 void MpiCommunicator::ops_overdue(const Call& call, const Bound& bound,

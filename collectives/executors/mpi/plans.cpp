@@ -132,7 +132,7 @@ std::size_t Prepared::bytes() const {
   return sum;
 }
 
-Plans::Plans(const Board& board, const Gpus& gpus)
+Plans::Plans(const Board& board, const Gpus& gpus, host::Program::Checksums checksums)
     : board_(board),
       gpu_(gpus.own()),
       rank_(board.rank()),
@@ -140,7 +140,8 @@ Plans::Plans(const Board& board, const Gpus& gpus)
       on_gpus_(gpus.all_have(members_of(board))),
       one_host_(board.one_host()),
       single_copies_(board.team().single_copies()),
-      copies_(board.team().copies()) {
+      copies_(board.team().copies()),
+      checksums_(checksums) {
   if (copies_ == Team::Copies::single && !single_copies_)
     throw Error(ErrorCode::unsupported,
                 "option mpi_copies: this system does not let processes copy each other's memory");
@@ -193,8 +194,9 @@ std::unique_ptr<const Bound> Plans::bind(Reach reach, const std::string& spec,
   // Where all memory of GPUs is reached, that is what stands for memory of the host.
   const bool apart = is_gpus(reach) && !(reach == Reach::gpu_staged && all_direct_);
   using HostSlots = host::Program::HostSlots;
-  bound->program = host::Program::bind(compiled, rank_, blocks, values,
-                                       apart ? HostSlots::apart : HostSlots::among_the_others);
+  bound->program =
+      host::Program::bind(compiled, rank_, blocks, values,
+                          apart ? HostSlots::apart : HostSlots::among_the_others, checksums_);
   bound->roles = roles_of(compiled->plan, reach);
   bound->lanes = base_.get(spec, request)->plan.shape().lanes;
   bound->element_bytes = size_of(values.type);
@@ -219,6 +221,7 @@ Prepared Plans::prepare(const Call& call, std::size_t most_inline, Memory memory
   const FoldShape values{
       .type = call.type, .op = call.op, .scalar = call.options->scalar, .ranks = ranks_};
   prepared.signature = host::Signature::of(call, ranks_, chosen.hash, chosen.spec);
+  prepared.signature.summed = checksums_ == host::Program::Checksums::all;
   prepared.digest = host::digest_of(prepared.signature);
   bool travels = true;  // the proof may allow it in one placement only
   for (const auto& compiled : chosen.by_placement) {
