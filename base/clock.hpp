@@ -19,6 +19,7 @@ using Clock = std::chrono::steady_clock;
 /// Measures from its construction, or from the last `restart()`.
 class Stopwatch {
  public:
+  /// Since then; does not stop it.
   [[nodiscard]] Seconds elapsed() const { return Clock::now() - start_; }
 
   /// Starts again; returns what had elapsed.

@@ -32,18 +32,24 @@ enum class ErrorCode : int {
 /// reads as a sentence fragment ("rank 2 has not entered all_reduce (call 7) after 1 s").
 class Error : public std::runtime_error {
  public:
+  /// `message`: what `what()` returns, worded as above.
   Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
 
+  /// What a program decides by; messages are for people and change.
   [[nodiscard]] ErrorCode code() const { return code_; }
 
-  /// The rank that noticed, the rank it waited for or disagrees with, the op it was at, where
-  /// known.
+  /// The rank that noticed, where known.
   [[nodiscard]] std::optional<int> rank() const { return rank_; }
+  /// The rank that it waited for or disagrees with, where known.
   [[nodiscard]] std::optional<int> peer() const { return peer_; }
+  /// The op that it was at, by its place in the plan, where known.
   [[nodiscard]] std::optional<int> step() const { return step_; }
 
+  /// To be chained where an error is made: `throw Error(...).at_rank(2)`.
   Error& at_rank(int rank) { return rank_ = rank, *this; }
+  /// As at_rank, for `peer()`.
   Error& with_peer(int peer) { return peer_ = peer, *this; }
+  /// As at_rank, for `step()`.
   Error& at_step(int step) { return step_ = step, *this; }
 
  private:

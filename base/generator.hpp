@@ -60,6 +60,7 @@ class [[nodiscard]] Generator {
 
   /// Pulls the first (or, on a stream already begun, the next) item.
   iterator begin() { return iterator(*this); }
+  /// Where `next()` would return null.
   [[nodiscard]] std::default_sentinel_t end() const noexcept { return {}; }
 
  private:
@@ -104,6 +105,7 @@ class Generator<T>::iterator {
 
   const T& operator*() const noexcept { return *item_; }
   const T* operator->() const noexcept { return item_; }
+  /// Pulls the next item: the one before is not valid any more.
   iterator& operator++() {
     item_ = source_->next();
     return *this;

@@ -35,7 +35,7 @@ enum class OptionType {
 
 /// One row of the table.
 struct OptionDefinition {
-  std::string_view name;
+  std::string_view name;  ///< the variable is RINGSIDE_ and this in capitals
   OptionType type;
   std::string_view default_text;  ///< in the form in which it would be set
   std::string_view meaning;       ///< one line, without a final full stop
@@ -228,6 +228,7 @@ void reset_option(std::string_view name);
 /// Sets an option for as long as it lives, then puts back what the program had set before.
 class ScopedOption {
  public:
+  /// Throws as set_option does.
   ScopedOption(std::string_view name, std::string_view text);
   ScopedOption(const ScopedOption&) = delete;
   ScopedOption& operator=(const ScopedOption&) = delete;
@@ -240,11 +241,15 @@ class ScopedOption {
 
 /// What `ringside options` prints of one option.
 struct OptionRow {
-  std::string name, variable, type, allowed, default_text;
-  std::string current;  ///< as text; what was given, also when it cannot be read
-  OptionSource source = OptionSource::default_value;
-  std::string meaning;
-  std::string error;  ///< why `current` cannot be read; else empty
+  std::string name;
+  std::string variable;      ///< of the environment: "RINGSIDE_TIMEOUT"
+  std::string type;          ///< in a word: "duration"
+  std::string allowed;       ///< the values: "1ms..300s", "auto|baseline|avx2"
+  std::string default_text;  ///< in the form in which it would be set
+  std::string current;       ///< as text; what was given, also when it cannot be read
+  OptionSource source = OptionSource::default_value;  ///< who gave `current`
+  std::string meaning;                                ///< one line, without a final full stop
+  std::string error;                                  ///< why `current` cannot be read; else empty
 };
 
 /// All options as they stand. Does not throw for values that cannot be read.
@@ -252,7 +257,7 @@ struct OptionRow {
 
 /// A variable of the environment that looks like one of ours and is none.
 struct UnknownVariable {
-  std::string variable;
+  std::string variable;    ///< as it stands in the environment
   std::string suggestion;  ///< the variable that was probably meant; else empty
 };
 

@@ -46,7 +46,7 @@ std::vector<std::string> variants(const AlgorithmInfo& info, bool sliced) {
           specs.push_back(fmt::format("{}:transfer={}", info.name, way));
   if (sliced)
     for (const int slices : {4, 16})
-      specs.push_back(fmt::format("{}:slices={}", info.name, slices));
+      specs.push_back(with_parameters(info.name, fmt::format("slices={}", slices)));
   return specs;
 }
 

@@ -34,9 +34,9 @@ inline constexpr int most_slices = 4096;
 /// value of rank owner(c); `spread` brings it to everybody. What a hierarchical algorithm needs to
 /// put another one between the halves.
 struct Halves {
-  std::function<int(int chunk)> owner;
-  std::function<OpStream(Group)> reduce;
-  std::function<OpStream(Group)> spread;
+  std::function<int(int chunk)> owner;    ///< a rank and a chunk of the group
+  std::function<OpStream(Group)> reduce;  ///< leaves complete values with the owners
+  std::function<OpStream(Group)> spread;  ///< begins from the owners' running values
 };
 
 /// An algorithm made for one request: its parameters are settled, its ops not yet written.
@@ -50,8 +50,8 @@ struct Algorithm {
   /// (two rings). Lane l is then lane l mod this.
   int unsliced_lanes = 1;
   std::function<OpStream(Group)> write;
-  std::optional<Halves> halves = std::nullopt;
-  bool writes_halves = false;  ///< `write` is the two halves one after another
+  std::optional<Halves> halves = std::nullopt;  ///< where it can serve as one level of others
+  bool writes_halves = false;                   ///< `write` is the two halves one after another
 
   /// Writes `halves.reduce`, then `halves.spread`.
   [[nodiscard]] static Algorithm of_halves(int chunks, int lanes, Halves halves);
@@ -59,11 +59,11 @@ struct Algorithm {
 
 /// A registered algorithm: its name, what it takes, and how one is made for a request.
 struct AlgorithmInfo {
-  std::string name;
-  std::string summary;                         ///< one line
-  std::string reference = {};                  ///< the paper
-  std::vector<ParameterInfo> parameters = {};  ///< beside the common ones
-  std::vector<Collective> collectives = {Collective::all_reduce};
+  std::string name;                                                ///< letters, digits and '_'
+  std::string summary;                                             ///< one line
+  std::string reference = {};                                      ///< the paper
+  std::vector<ParameterInfo> parameters = {};                      ///< beside the common ones
+  std::vector<Collective> collectives = {Collective::all_reduce};  ///< that `make` is asked for
   std::string origin = {};  ///< the file of a plug-in; else empty
   /// Throws Error(unsupported) with the reason where the request cannot be served, and
   /// Error(bad_input) for parameters that make no sense.
@@ -105,6 +105,7 @@ class PlanStream {
   ~PlanStream();
 
   [[nodiscard]] const Request& request() const;
+  /// How data are cut, and the lanes; known before the first op.
   [[nodiscard]] const Shape& shape() const;
   /// The canonical spec string.
   [[nodiscard]] const std::string& spec() const;
@@ -121,8 +122,9 @@ class PlanStream {
 };
 
 /// The whole plan, stored. The spec string in it is canonical: parameters in their declared order;
-/// of a plan file its path.
+/// of a plan file its path. Throws as parse_spec and PlanStream do.
 [[nodiscard]] Plan make_plan(std::string_view spec, const Request& request);
+/// The same of a spec that has been read.
 [[nodiscard]] Plan make_plan(const Spec& spec, const Request& request);
 
 }  // namespace ringside

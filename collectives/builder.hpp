@@ -25,6 +25,7 @@
 
 namespace ringside {
 
+/// What an algorithm's coroutine returns. An op's spans are valid until the next one is pulled.
 using OpStream = Generator<Op>;
 
 /// State of one generation run: the shape, who has stored what, and the scratch asked for.
@@ -35,7 +36,9 @@ class Builder {
   Builder(const Request& request, const Shape& shape, int natural_lanes);
 
   [[nodiscard]] const Request& request() const { return request_; }
+  /// Of the plan, settled before the first op.
   [[nodiscard]] const Shape& shape() const { return shape_; }
+  /// Scratch asked for so far, [rank][slot].
   [[nodiscard]] const std::vector<std::vector<ScratchSlot>>& slots() const { return slots_; }
 
  private:
@@ -82,8 +85,11 @@ class Group {
   /// Error(invalid_argument) for ranks and chunks that it has not got.
   explicit Group(Builder& builder);
 
+  /// How many are in the group; they are numbered from 0.
   [[nodiscard]] int ranks() const { return static_cast<int>(members_->size()); }
+  /// How many the group has of the data; they are numbered from 0.
   [[nodiscard]] int chunks() const { return chunks_; }
+  /// The request's placement. Few algorithms need it: running values serve both.
   [[nodiscard]] bool in_place() const { return builder_->request().in_place; }
 
   /// The same data among some of the ranks, as numbered here.
@@ -92,8 +98,10 @@ class Group {
   /// (`parts` divides `count`).
   [[nodiscard]] Group part(int first, int count, int parts) const;
   /// Ops made through the result go to this lane (0, 1, ...: phases that should overlap between
-  /// slices take different ones). Fixed: later calls on the result and its parts change nothing.
+  /// slices take different ones), unless the lane is fixed already.
   [[nodiscard]] Group on_lane(int lane) const;
+  /// The same for good: `on_lane` of the result and of its parts changes nothing. For algorithms
+  /// that put others' whole phases on a lane.
   [[nodiscard]] Group on_fixed_lane(int lane) const;
 
   // --- locations -------------------------------------------------------------------------------
@@ -104,10 +112,14 @@ class Group {
   /// that holds them all, else scratch. Scratch for a run must lie within that of an earlier one or
   /// touch none.
   [[nodiscard]] Location next(int rank, int chunk, int count = 1) const;
+  /// In the rank's input, whatever it has stored since. That the input holds the chunk shows only
+  /// when the plan is checked (structure_fault).
   [[nodiscard]] Location input(int rank, int chunk) const;
+  /// In the rank's output, as above.
   [[nodiscard]] Location output(int rank, int chunk) const;
   /// A new scratch slot of a rank, for chunks first .. first + count - 1.
   [[nodiscard]] int new_slot(int rank, int first, int count) const;
+  /// In a slot of the rank that `new_slot` made for the chunk.
   [[nodiscard]] Location scratch(int rank, int slot, int chunk) const;
 
   // --- ops: each is valid until the next one is made -------------------------------------------
@@ -118,8 +130,9 @@ class Group {
   [[nodiscard]] Op copy(int from, int to, int chunk, int count = 1) const;
   /// The same executed by `from` (a push).
   [[nodiscard]] Op push(int from, int to, int chunk, int count = 1) const;
-  /// Rank `rank` stores one location's value, or the sum of two, to another.
+  /// Rank `rank` stores one location's value to another.
   [[nodiscard]] Op store(int rank, const Location& from, const Location& to, int count = 1) const;
+  /// Rank `rank` folds two locations' values, in this order, and stores the result.
   [[nodiscard]] Op add(int rank, const Location& first, const Location& second, const Location& to,
                        int count = 1) const;
   /// Any op, of locations made by this group; `rank` executes it.

@@ -66,24 +66,25 @@ struct CallOptions {
 /// collective alike.
 struct Arguments {
   Collective collective = Collective::all_reduce;
-  const void* input = nullptr;
-  void* output = nullptr;
+  const void* input = nullptr;  ///< this rank's blocks, one after another; may be null without any
+  void* output = nullptr;       ///< likewise; in place as said above
   /// Lengths in elements: one number if all blocks of the request have that length, otherwise the
   /// length of every block (see `block_count`); none for barrier.
   std::span<const std::size_t> blocks = {};
-  ElementType type = ElementType::float32;
-  ReduceOp op = ReduceOp::sum;  ///< all_reduce, reduce, reduce_scatter
-  int root = 0;                 ///< broadcast, reduce, gather, scatter
+  ElementType type = ElementType::float32;  ///< of input and output alike
+  ReduceOp op = ReduceOp::sum;              ///< all_reduce, reduce, reduce_scatter
+  int root = 0;                             ///< broadcast, reduce, gather, scatter
 };
 
 /// One end of a transfer between two ranks.
 struct Message {
+  /// Which end this rank is.
   enum class Direction { send, receive };
   Direction direction = Direction::send;
-  int peer = 0;
-  void* data = nullptr;  ///< only read by the end that sends
-  std::size_t elements = 0;
-  ElementType type = ElementType::float32;
+  int peer = 0;                             ///< rank of the other end
+  void* data = nullptr;                     ///< only read by the end that sends
+  std::size_t elements = 0;                 ///< the same at both ends
+  ElementType type = ElementType::float32;  ///< the same at both ends
 };
 
 /// The named calls of `Self`, which has
@@ -97,11 +98,13 @@ class Calls {
     return submit(Collective::all_reduce, input, output, std::span(&elements, 1), type, op, 0,
                   options);
   }
+  /// In place: every rank's data become the folded ones.
   template <WritableElements Data>
   Result all_reduce(Data&& data, ReduceOp op = ReduceOp::sum, const CallOptions& options = {}) {
     return all_reduce(address(data), address(data), std::ranges::size(data), element_type_of<Data>,
                       op, options);
   }
+  /// Throws Error(invalid_argument) if the two differ in length.
   template <Elements In, WritableElements Out>
   Result all_reduce(const In& input, Out&& output, ReduceOp op = ReduceOp::sum,
                     const CallOptions& options = {}) {
@@ -111,16 +114,20 @@ class Calls {
                       element_type_of<In>, op, options);
   }
 
-  /// Rank r's output is block r of all ranks' inputs folded by `op`.
+  /// Rank r's output is block r of all ranks' inputs folded by `op`. `block`: elements of each, so
+  /// the input has `block` x ranks.
   Result reduce_scatter(const void* input, void* output, std::size_t block, ElementType type,
                         ReduceOp op, const CallOptions& options = {}) {
     return reduce_scatter(input, output, std::span<const std::size_t>(&block, 1), type, op,
                           options);
   }
+  /// Blocks of unequal length: `blocks[r]` elements for rank r.
   Result reduce_scatter(const void* input, void* output, std::span<const std::size_t> blocks,
                         ElementType type, ReduceOp op, const CallOptions& options = {}) {
     return submit(Collective::reduce_scatter, input, output, blocks, type, op, 0, options);
   }
+  /// A block is as long as the output. Throws Error(invalid_argument) if the input has not one for
+  /// every rank.
   template <Elements In, WritableElements Out>
   Result reduce_scatter(const In& input, Out&& output, ReduceOp op = ReduceOp::sum,
                         const CallOptions& options = {}) {
@@ -130,15 +137,19 @@ class Calls {
                           element_type_of<In>, op, options);
   }
 
-  /// Every rank's output is all ranks' inputs, one block each, in rank order.
+  /// Every rank's output is all ranks' inputs, one block each, in rank order. `block`: elements of
+  /// each, so the output has `block` x ranks.
   Result all_gather(const void* input, void* output, std::size_t block, ElementType type,
                     const CallOptions& options = {}) {
     return all_gather(input, output, std::span<const std::size_t>(&block, 1), type, options);
   }
+  /// Blocks of unequal length: `blocks[r]` elements from rank r.
   Result all_gather(const void* input, void* output, std::span<const std::size_t> blocks,
                     ElementType type, const CallOptions& options = {}) {
     return submit(Collective::all_gather, input, output, blocks, type, ReduceOp::sum, 0, options);
   }
+  /// A block is as long as the input. Throws Error(invalid_argument) if the output has not room for
+  /// one of every rank.
   template <Elements In, WritableElements Out>
   Result all_gather(const In& input, Out&& output, const CallOptions& options = {}) {
     demand<In, Out>(std::ranges::size(output) == std::ranges::size(input) * ranks(),
@@ -173,16 +184,18 @@ class Calls {
                   root, options);
   }
 
-  /// The root's output is all ranks' inputs, one block each, in rank order.
+  /// The root's output is all ranks' inputs, one block of `block` elements each, in rank order.
   Result gather(const void* input, void* output, std::size_t block, ElementType type, int root,
                 const CallOptions& options = {}) {
     return gather(input, output, std::span<const std::size_t>(&block, 1), type, root, options);
   }
+  /// Blocks of unequal length: `blocks[r]` elements from rank r.
   Result gather(const void* input, void* output, std::span<const std::size_t> blocks,
                 ElementType type, int root, const CallOptions& options = {}) {
     return submit(Collective::gather, input, output, blocks, type, ReduceOp::sum, root, options);
   }
-  /// `output` may be empty except at the root.
+  /// `output` may be empty except at the root. There, throws Error(invalid_argument) if it has not
+  /// room for a block as long as the input of every rank.
   template <Elements In, WritableElements Out>
   Result gather(const In& input, Out&& output, int root, const CallOptions& options = {}) {
     demand<In, Out>(
@@ -192,16 +205,18 @@ class Calls {
                   root, options);
   }
 
-  /// Rank r's output is block r of the root's input.
+  /// Rank r's output is block r, of `block` elements, of the root's input.
   Result scatter(const void* input, void* output, std::size_t block, ElementType type, int root,
                  const CallOptions& options = {}) {
     return scatter(input, output, std::span<const std::size_t>(&block, 1), type, root, options);
   }
+  /// Blocks of unequal length: `blocks[r]` elements for rank r.
   Result scatter(const void* input, void* output, std::span<const std::size_t> blocks,
                  ElementType type, int root, const CallOptions& options = {}) {
     return submit(Collective::scatter, input, output, blocks, type, ReduceOp::sum, root, options);
   }
-  /// `input` may be empty except at the root.
+  /// `input` may be empty except at the root. There, throws Error(invalid_argument) if it has not a
+  /// block as long as the output for every rank.
   template <Elements In, WritableElements Out>
   Result scatter(const In& input, Out&& output, int root, const CallOptions& options = {}) {
     demand<In, Out>(
@@ -211,15 +226,18 @@ class Calls {
                    root, options);
   }
 
-  /// Block t of rank f's input becomes block f of rank t's output.
+  /// Block t of rank f's input becomes block f of rank t's output. `block`: elements of each.
   Result all_to_all(const void* input, void* output, std::size_t block, ElementType type,
                     const CallOptions& options = {}) {
     return all_to_all(input, output, std::span<const std::size_t>(&block, 1), type, options);
   }
+  /// Blocks of unequal length: `blocks[f x ranks + t]` elements from rank f to rank t.
   Result all_to_all(const void* input, void* output, std::span<const std::size_t> blocks,
                     ElementType type, const CallOptions& options = {}) {
     return submit(Collective::all_to_all, input, output, blocks, type, ReduceOp::sum, 0, options);
   }
+  /// Equal blocks. Throws Error(invalid_argument) if the two differ in length or cannot be cut in
+  /// one for every rank.
   template <Elements In, WritableElements Out>
   Result all_to_all(const In& input, Out&& output, const CallOptions& options = {}) {
     demand<In, Out>(std::ranges::size(input) == std::ranges::size(output) &&
@@ -247,14 +265,17 @@ class Calls {
     return self().submit(
         Message{Message::Direction::send, to, const_cast<void*>(data), elements, type}, options);
   }
+  /// The other end: `data` has room for `elements`, which rank `from` sends.
   Result recv(void* data, std::size_t elements, ElementType type, int from,
               const CallOptions& options = {}) {
     return self().submit(Message{Message::Direction::receive, from, data, elements, type}, options);
   }
+  /// All elements of `data`.
   template <Elements Data>
   Result send(const Data& data, int to, const CallOptions& options = {}) {
     return send(address(data), std::ranges::size(data), element_type_of<Data>, to, options);
   }
+  /// As many elements as `data` has, to where they are.
   template <WritableElements Data>
   Result recv(Data&& data, int from, const CallOptions& options = {}) {
     return recv(address(data), std::ranges::size(data), element_type_of<Data>, from, options);

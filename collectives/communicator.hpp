@@ -26,27 +26,34 @@ class AsyncCalls;
 class Communicator : public Calls<Communicator, void> {
  public:
   class Implementation;  ///< one per backend
+  /// For backends; programs get theirs from World::run and `split`.
   explicit Communicator(std::unique_ptr<Implementation> implementation);
   Communicator(Communicator&&) noexcept;
+  /// Waits as the destructor does for the one that is replaced.
   Communicator& operator=(Communicator&&) noexcept;
   /// Waits for the asynchronous calls that are still outstanding. Calls in a group that is still
   /// open have not begun; they run when it ends.
   ~Communicator();
 
+  /// This end's number in this communicator, from 0.
   [[nodiscard]] int rank() const;
+  /// How many ranks there are.
   [[nodiscard]] int size() const;
 
   /// The same calls without waiting: `comm.async().all_reduce(...)` returns a Handle.
   [[nodiscard]] AsyncCalls async();
 
+  /// A collective told as data: what the named calls come to. Errors as of those (see Calls).
   void submit(const Arguments& arguments, const CallOptions& options);
+  /// One end of a message told as data.
   void submit(const Message& message, const CallOptions& options);
 
+  /// The color of a rank that becomes part of none (`split`).
+  static constexpr int no_color = -1;
   /// Called by all ranks: the ranks that give the same `color` (not negative) become a communicator
   /// of their own, ranked by (key, rank here). Nothing for a rank that gives `no_color`. A failure
   /// of either leaves the other alone, but a rank whose body has ended is missing in both. Errors
   /// as of any call; Error(invalid_argument) in a group.
-  static constexpr int no_color = -1;
   [[nodiscard]] std::optional<Communicator> split(int color, int key = 0);
 
   /// Memory for buffers of this rank. Where ranks are processes, those of its host read and write
@@ -92,11 +99,15 @@ class Communicator : public Calls<Communicator, void> {
 /// under way throw its cause, all others `failed` with that cause.
 class AsyncCalls : public Calls<AsyncCalls, Handle> {
  public:
+  /// What Communicator::async returns.
   explicit AsyncCalls(Communicator& communicator) : communicator_(&communicator) {}
   [[nodiscard]] int rank() const { return communicator_->rank(); }
   [[nodiscard]] int size() const { return communicator_->size(); }
 
+  /// A collective told as data. Throws Error(invalid_argument) at once for arguments that make no
+  /// sense.
   Handle submit(const Arguments& arguments, const CallOptions& options);
+  /// One end of a message told as data, as above.
   Handle submit(const Message& message, const CallOptions& options);
 
  private:

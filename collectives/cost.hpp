@@ -13,9 +13,9 @@ namespace ringside {
 
 /// Bytes that cross from one rank's memory to another's.
 struct LinkBytes {
-  int from = 0;
-  int to = 0;
-  std::uint64_t bytes = 0;
+  int from = 0;             ///< a rank
+  int to = 0;               ///< another
+  std::uint64_t bytes = 0;  ///< in this direction, of the whole call
   bool operator==(const LinkBytes&) const = default;
 };
 
@@ -27,14 +27,17 @@ struct Cost {
   /// Hops on the longest path through waits and queues, slices included: the latency term. A plan
   /// of k slices counts each slice's hop.
   int steps = 0;
-  std::size_t ops = 0;
+  std::size_t ops = 0;  ///< of the plan, each counted once, not per slice
   /// Remote sources and remote destinations of all ops: the copies made over links.
   std::size_t transfers = 0;
-  std::vector<std::uint64_t> sent, received;  ///< bytes per rank
-  std::vector<LinkBytes> links;               ///< ordered by (from, to), zero ones left out
-  std::vector<std::uint64_t> scratch;         ///< bytes per rank, `depth` slices deep
+  std::vector<std::uint64_t> sent;      ///< bytes per rank, to others
+  std::vector<std::uint64_t> received;  ///< bytes per rank, from others
+  std::vector<LinkBytes> links;         ///< ordered by (from, to), zero ones left out
+  std::vector<std::uint64_t> scratch;   ///< bytes per rank, `depth` slices deep
 
+  /// Bytes of the rank that sends the most: the bandwidth term.
   [[nodiscard]] std::uint64_t busiest_sent() const;
+  /// Bytes of the rank that receives the most.
   [[nodiscard]] std::uint64_t busiest_received() const;
 };
 

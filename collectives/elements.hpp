@@ -52,6 +52,7 @@ template <class R>
 concept WritableElements =
     Elements<R> && !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
 
+/// The ElementType of a range's elements.
 template <Elements R>
 inline constexpr ElementType element_type_of =
     ElementTypeOf<std::remove_cv_t<std::ranges::range_value_t<R>>>::value;

@@ -17,6 +17,7 @@ class Handle {
   class State;  ///< of the call, shared with who runs it
   /// Nothing to wait for.
   Handle() = default;
+  /// For those who make calls (AsyncCalls).
   explicit Handle(std::shared_ptr<State> state);
   Handle(Handle&&) noexcept = default;
   Handle& operator=(Handle&& other) noexcept;  ///< waits for the call that is replaced

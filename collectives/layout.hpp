@@ -23,14 +23,16 @@ namespace ringside {
 /// A rank's memory: what the caller passes, and what the executor lends.
 enum class Buffer : std::uint8_t { input, output, scratch };
 
+/// "input", "output" or "scratch".
 [[nodiscard]] std::string_view to_string(Buffer buffer);
 
 /// Blocks first, first + stride, ... (`count` of them), in the order in which they lie in a buffer.
 struct BlockRange {
-  int first = 0;
-  int count = 0;
-  int stride = 1;
+  int first = 0;   ///< block numbers of the whole request
+  int count = 0;   ///< 0: the buffer holds none
+  int stride = 1;  ///< the number of ranks for outputs of all_to_all, else 1
 
+  /// Whether the buffer holds the block.
   [[nodiscard]] bool contains(int block) const {
     const int distance = block - first;
     return distance >= 0 && distance % stride == 0 && distance / stride < count;

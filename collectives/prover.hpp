@@ -37,12 +37,14 @@ struct ProofFacts {
 /// Why a plan is wrong.
 using Refutation = Fault;
 
+/// What the prover says of a plan.
 struct Proof {
   std::optional<Refutation> refuted;  ///< nothing: the plan is right
   ProofFacts facts;                   ///< meaningful when it is right
   /// Where a right plan leaves two ranks with different expressions; nothing if it does not.
   std::optional<Refutation> difference = std::nullopt;
 
+  /// Whether the plan computes its collective.
   [[nodiscard]] bool holds() const { return !refuted.has_value(); }
 };
 

@@ -9,6 +9,8 @@
 
 namespace ringside {
 
+/// What moves where is said at the call of that name (see Calls). The values are part of the C
+/// interface.
 enum class Collective : int {
   all_reduce,
   reduce_scatter,
@@ -21,8 +23,11 @@ enum class Collective : int {
   barrier,
 };
 
+/// The name as above ("all_reduce"), as the command line and JSON have it.
 [[nodiscard]] std::string_view to_string(Collective collective);
+/// The collective of exactly this name, or nothing.
 [[nodiscard]] std::optional<Collective> parse_collective(std::string_view name);
+/// All names, in the order of the values.
 [[nodiscard]] std::span<const std::string_view> collective_names();
 
 /// The largest number of ranks that a request may name.
@@ -31,7 +36,7 @@ inline constexpr int max_ranks = 65536;
 /// A request says nothing of bytes: a plan made for it serves every message size.
 struct Request {
   Collective collective = Collective::all_reduce;
-  int ranks = 1;
+  int ranks = 1;          ///< 1 to max_ranks
   int root = 0;           ///< broadcast, reduce, gather, scatter; 0 elsewhere
   bool in_place = false;  ///< input and output are the same memory (see layout.hpp)
 

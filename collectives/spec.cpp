@@ -133,6 +133,13 @@ std::string to_string(const Spec& spec) {
   return text;
 }
 
+std::string with_parameters(std::string_view spec, std::string_view parameters) {
+  if (parameters.empty()) return std::string(spec);
+  if (is_plan_file(spec)) reject_text(spec, "a plan file takes no parameters");
+  return fmt::format("{}{}{}", spec, spec.find(':') == std::string_view::npos ? ':' : ',',
+                     parameters);
+}
+
 std::vector<std::string> split_specs(std::string_view text) {
   std::vector<std::string> specs;
   for (const auto part : split_outside_parentheses(text, ',')) {

@@ -54,9 +54,11 @@ class World {
   World& operator=(World&&) noexcept;
   ~World();
 
+  /// Ranks of all processes together.
   [[nodiscard]] int size() const;
-  /// How many of its ranks are of this process, all or (mpi) one, and the first of them.
+  /// How many of its ranks are of this process: all, or (mpi) one.
   [[nodiscard]] int ranks_here() const;
+  /// The first of those: 0, or (mpi) the only one.
   [[nodiscard]] int first_rank_here() const;
 
   /// Runs `body` once per rank, each on a thread of its own, and returns when all have. (mpi: for

@@ -2,39 +2,44 @@
 #include "ringside/trainer/balance.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <span>
 #include <utility>
 
 #include "ringside/base/error.hpp"
+#include "ringside/trainer/gathered.hpp"
 #include "ringside/trainer/median.hpp"
 
 namespace ringside::trainer {
-
 namespace {
 
 double computed(const StepTimes& times) {
   return times[Part::forward] + times[Part::backward] + times[Part::update];
 }
 
+/// What a rank tells the others.
+struct FromRank {
+  RankBalance rank;
+  double seconds = 0;
+};
+
 }  // namespace
 
 void BalanceCount::begin(std::vector<std::int64_t> shares, const StepTimes& times) {
-  now_ = {std::move(shares), 0, 0, 0, -computed(times), -times[Part::exposed], 0};
+  now_ = {.shares = std::move(shares),
+          .rank = {.computing = -computed(times), .waiting = -times[Part::exposed]}};
   (void)watch_.restart();
 }
 
 void BalanceCount::add_step(std::size_t samples, std::size_t own) {
   ++now_.steps;
   now_.samples += static_cast<std::int64_t>(samples);
-  now_.own_samples += static_cast<std::int64_t>(own);
+  now_.rank.samples += static_cast<std::int64_t>(own);
 }
 
 void BalanceCount::end(const StepTimes& times) {
   if (now_.steps == 0) return;
-  now_.computing += computed(times);
-  now_.waiting += times[Part::exposed];
+  now_.rank.computing += computed(times);
+  now_.rank.waiting += times[Part::exposed];
   now_.seconds = watch_.elapsed().count();
   ended_.push_back(std::exchange(now_, {}));
 }
@@ -42,15 +47,10 @@ void BalanceCount::end(const StepTimes& times) {
 std::vector<Balance> BalanceCount::gather(Communicator& comm) {
   std::vector<Balance> all;
   for (const Own& own : std::exchange(ended_, {})) {
-    const std::array<double, 4> told{static_cast<double>(own.own_samples), own.computing,
-                                     own.waiting, own.seconds};
-    std::vector<double> of_all(told.size() * static_cast<std::size_t>(comm.size()));
-    comm.all_gather(told, of_all);
     Balance balance{own.shares, own.steps, own.samples, 0, {}};
-    for (std::size_t at = 0; at < of_all.size(); at += told.size()) {
-      const auto its = std::span(of_all).subspan(at, told.size());
-      balance.ranks.push_back({static_cast<std::int64_t>(its[0]), its[1], its[2]});
-      balance.seconds = std::max(balance.seconds, its[3]);
+    for (const FromRank& told : gathered(comm, FromRank{own.rank, own.seconds})) {
+      balance.ranks.push_back(told.rank);
+      balance.seconds = std::max(balance.seconds, told.seconds);
     }
     all.push_back(std::move(balance));
   }

@@ -49,8 +49,9 @@ class BalanceCount {
  private:
   struct Own {
     std::vector<std::int64_t> shares;
-    std::int64_t steps = 0, samples = 0, own_samples = 0;
-    double computing = 0, waiting = 0, seconds = 0;
+    std::int64_t steps = 0, samples = 0;
+    RankBalance rank;
+    double seconds = 0;
   };
   Own now_;
   Stopwatch watch_;

@@ -2,30 +2,25 @@
 #include "ringside/trainer/training.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <span>
 #include <utility>
 
-#include "ringside/base/target_file.hpp"
 #include "ringside/base/text.hpp"
-#include "ringside/trainer/agreement.hpp"
 #include "ringside/trainer/data/prefetch.hpp"
 #include "ringside/trainer/data/sampler.hpp"
+#include "ringside/trainer/gathered.hpp"
 #include "ringside/trainer/processor_time.hpp"
 #include "ringside/trainer/route.hpp"
 #include "ringside/trainer/shares.hpp"
-#include "ringside/trainer/strategies/split.hpp"
+#include "ringside/trainer/training_checks.hpp"
 
 namespace ringside::trainer {
 namespace {
 
 constexpr std::size_t evaluation_batch = 256;
-
-constexpr double most_warmup_epochs = 1e6;
 
 Recipe recipe_of(const TrainingSettings& settings) {
   return {.rate = settings.rate,
@@ -34,96 +29,6 @@ Recipe recipe_of(const TrainingSettings& settings) {
           .momentum = settings.momentum,
           .decay = settings.decay,
           .synchronised_batch_norm = settings.synchronised_batch_norm};
-}
-
-/// The same samples, in the same order.
-bool same_data(const Checkpoint& checkpoint, const Dataset& data) {
-  return checkpoint.samples == data.training.count() &&
-         checkpoint.data_digest == to_hex(digest_of(data.training));
-}
-
-/// Of this call.
-std::int64_t steps_to_make(const TrainingSettings& settings, const Dataset& data) {
-  const auto per_epoch =
-      static_cast<std::int64_t>(steps_of_epoch(data.training.count(), settings.batch));
-  const Position begun = settings.resume ? settings.resume->position : Position{};
-  const std::int64_t left = settings.epochs * per_epoch -
-                            static_cast<std::int64_t>(begun.epoch) * per_epoch -
-                            static_cast<std::int64_t>(begun.step);
-  return std::clamp<std::int64_t>(left, 0,
-                                  settings.steps.value_or(std::max<std::int64_t>(left, 0)));
-}
-
-void demand(bool holds, std::string_view otherwise) {
-  if (!holds) throw Error(ErrorCode::invalid_argument, std::string(otherwise));
-}
-
-void check_sense(const TrainingSettings& settings, const Dataset& data, int ranks) {
-  demand(settings.batch >= 1, "a batch has at least one sample");
-  demand(settings.pieces >= 1 && settings.pieces <= settings.batch,
-         "a batch is accumulated in 1 to as many pieces as it has samples");
-  demand(std::isfinite(settings.rate) && settings.rate > 0, "a learning rate is above 0");
-  for (const double number : {settings.warmup_from, settings.momentum, settings.decay})
-    demand(std::isfinite(number) && number >= 0,
-           "momentum, weight decay and the warm-up's first rate are finite and not negative");
-  demand(settings.warmup_epochs >= 0 && settings.warmup_epochs <= most_warmup_epochs,
-         "a warm-up lasts 0 to a million epochs");
-  demand(settings.epochs >= 0, "the number of epochs is not negative");
-  demand(data.training.count() > 0, "there is nothing to learn from");
-  if (settings.strategy.kind == StrategyKind::single && ranks != 1)
-    demand(false, fmt::format("the strategy single is for one rank, not {}", ranks));
-  demand(settings.strategy.micro_batches >= 1, "a pipeline has at least one micro-batch");
-  check_split(settings.strategy.kind, settings.model, ranks);
-  demand(settings.strategy.zero_stage == 1 || settings.strategy.zero_stage == 2,
-         "sharded has the stages 1 and 2");
-  demand(!settings.synchronised_batch_norm || has_batch_norm(settings.model.model),
-         "batch norms are synchronised of a model that has some");
-  check_speeds(settings.strategy.shares, settings.strategy.slow_ranks, ranks);
-  demand(settings.strategy.slow_ranks.empty() || settings.threads == 1,
-         "a rank is slowed by its thread's time: it has one");
-  demand(!splits_network(settings.strategy.kind) ||
-             (settings.strategy.shares.empty() && !settings.measured_shares),
-         "ranks that share a network have no shares of a batch");
-  if (!settings.measured_shares) return;
-  demand(settings.strategy.shares.empty(), "shares are given or measured");
-  const std::int64_t steps = steps_to_make(settings, data);
-  demand(steps == 0 || steps > steps_to_measure_shares,
-         fmt::format("shares are measured over {} steps, and there are {} in all",
-                     steps_to_measure_shares, steps));
-  demand(settings.batch / settings.pieces >= static_cast<std::size_t>(ranks),
-         "shares are measured where every rank has samples of every piece of a batch");
-}
-
-/// That training can go on from the checkpoint.
-void check_resumed(const Checkpoint& from, const TrainingSettings& settings, const Dataset& data) {
-  const auto wanted = [&](bool same, std::string_view what, std::string_view saved,
-                          std::string_view asked) {
-    if (!same)
-      throw Error(ErrorCode::bad_input,
-                  fmt::format("the checkpoint is of {} {}, not {}", what, saved, asked));
-  };
-  const auto& model = settings.model;
-  wanted(from.model.model == model.model, "the model", to_string(from.model.model),
-         to_string(model.model));
-  wanted(width_of(from.model) == width_of(model), "width", fmt::to_string(width_of(from.model)),
-         fmt::to_string(width_of(model)));
-  wanted(from.model.precision == model.precision, "precision", to_string(from.model.precision),
-         to_string(model.precision));
-  wanted(from.model.seed == model.seed, "seed", fmt::to_string(from.model.seed),
-         fmt::to_string(model.seed));
-  wanted(from.position.step == 0 || from.batch == settings.batch, "an epoch begun with batches of",
-         fmt::to_string(from.batch), fmt::to_string(settings.batch));
-  if (from.position.step == 0) return;
-  // What is left of the epoch is told by its position alone.
-  wanted(from.samples == data.training.count(), "an epoch begun with",
-         fmt::format("{} samples", from.samples), fmt::to_string(data.training.count()));
-  if (!same_data(from, data))
-    throw Error(ErrorCode::bad_input, "the checkpoint is of an epoch begun with other samples");
-  if (from.position.step >= steps_of_epoch(data.training.count(), settings.batch))
-    throw Error(ErrorCode::bad_input,
-                fmt::format("the checkpoint is of step {}, which an epoch of {} samples in batches "
-                            "of {} does not have",
-                            from.position.step, from.samples, from.batch));
 }
 
 /// What the ranks share; only rank 0 writes.
@@ -136,36 +41,6 @@ struct Shared {
   std::vector<EpochReport> reports;
   std::optional<Position> saved;
 };
-
-/// What ranks of several processes are told each for itself.
-std::vector<Told> told(const TrainingSettings& s, const Dataset& data) {
-  const StrategySettings& strategy = s.strategy;
-  return {
-      {"model", fmt::format("{} {} {}", to_string(s.model.model), width_of(s.model),
-                            to_string(s.model.precision))},
-      {"seed", fmt::to_string(s.model.seed)},
-      {"data", fmt::format("{} {}", to_hex(digest_of(data.training)), data.test.count())},
-      {"strategy", std::string(to_string(strategy.kind))},
-      {"algorithm", strategy.algorithm},
-      {"wire type", fmt::to_string(strategy.narrow_wire)},
-      {"stage of sharding", fmt::to_string(strategy.zero_stage)},
-      {"overlap", fmt::to_string(strategy.overlap)},
-      {"kind of batch norm", fmt::to_string(s.synchronised_batch_norm)},
-      {"list of shares", s.measured_shares ? "measured" : to_words(strategy.shares)},
-      {"list of slow ranks", fmt::format("{}", fmt::join(strategy.slow_ranks, ","))},
-      {"bucket sizes", fmt::format("{} {}", strategy.buckets.bytes, strategy.buckets.first_bytes)},
-      {"batch", fmt::format("{} in {}", s.batch, s.pieces)},
-      {"number of micro-batches", fmt::to_string(strategy.micro_batches)},
-      {"number of epochs", fmt::to_string(s.epochs)},
-      {"number of steps", fmt::format("{} {}", s.steps.value_or(-1), s.untimed_steps)},
-      {"learning rate", fmt::format("{} {} {}", s.rate, s.warmup_from, s.warmup_epochs)},
-      {"momentum", fmt::to_string(s.momentum)},
-      {"weight decay", fmt::to_string(s.decay)},
-      {"evaluation", fmt::to_string(s.evaluate)},
-      {"checkpoints", fmt::format("{} {}", s.checkpoint.empty(), s.checkpoint_steps)},
-      {"checkpoint to resume",
-       s.resume ? fmt::format("{} {}", s.resume->position.epoch, s.resume->position.step) : ""}};
-}
 
 /// One rank.
 class Trainee {
@@ -210,41 +85,44 @@ class Trainee {
   void run_epoch() {
     EpochReport report;
     report.epoch = static_cast<int>(position_.epoch) + 1;
-    Loss sum;
     begin_timing();
-    {
-      const EpochOrder order(shared_.data.training.count(), settings_.batch, settings_.model.seed,
-                             position_.epoch);
-      std::optional<Prefetcher> batches;
-      batches.emplace(batch_maker(order), settings_.prefetch);
-      const std::size_t first = position_.step;
-      for (std::size_t step = first; step < order.steps() && done_ < steps_in_all_; ++step) {
-        const Loss loss = run_step(order.step(step), *batches, report);
-        sum.sum += loss.sum;
-        sum.correct += loss.correct;
-        if (is_first()) shared_.observer.after_step(done_, steps_in_all_, order.step(step).size());
-        if (settings_.checkpoint_steps > 0 && done_ % settings_.checkpoint_steps == 0 &&
-            step + 1 < order.steps() && done_ < steps_in_all_)  // then finish_epoch saves
-          save();
-        if (done_ == settings_.untimed_steps) {
-          comm_.barrier();
-          report.steps = report.samples = 0;
-          sum = {};
-          begin_timing();
-        }
-        if (settings_.measured_shares && done_ == steps_to_measure_shares) {
-          batches.reset();  // those that it has made ahead are cut by the old shares
-          share_by_speed();
-          batches.emplace(batch_maker(order), settings_.prefetch);
-        }
-      }
-      if (position_.step >= order.steps()) position_ = {position_.epoch + 1, 0};
-    }
-    balance_.end(times_);
-    report.seconds = watch_.elapsed().count();
-    report.processor_seconds = processor_seconds(CLOCK_PROCESS_CPUTIME_ID) - processor_;
-    own_processor_ = processor_seconds(CLOCK_THREAD_CPUTIME_ID) - own_processor_;
+    const Loss sum = run_steps(report);
+    end_timing(report);
     finish_epoch(report, sum);
+  }
+
+  /// Those of the epoch that this call is to make; returns what those that are timed lost.
+  Loss run_steps(EpochReport& report) {
+    const EpochOrder order(shared_.data.training.count(), settings_.batch, settings_.model.seed,
+                           position_.epoch);
+    std::optional<Prefetcher> batches;
+    batches.emplace(batch_maker(order), settings_.prefetch);
+    Loss sum;
+    for (std::size_t step = position_.step; step < order.steps() && done_ < steps_in_all_; ++step) {
+      const Loss loss = run_step(order.step(step), *batches, report);
+      sum.sum += loss.sum;
+      sum.correct += loss.correct;
+      if (is_first()) shared_.observer.after_step(done_, steps_in_all_, order.step(step).size());
+      const bool last = step + 1 == order.steps() || done_ == steps_in_all_;
+      if (saves_now() && !last) save();  // the last is saved by finish_epoch
+      if (done_ == settings_.untimed_steps) {
+        comm_.barrier();
+        report.steps = report.samples = 0;
+        sum = {};
+        begin_timing();
+      }
+      if (settings_.measured_shares && done_ == steps_to_measure_shares) {
+        batches.reset();  // those that it has made ahead are cut by the old shares
+        share_by_speed();
+        batches.emplace(batch_maker(order), settings_.prefetch);
+      }
+    }
+    if (position_.step >= order.steps()) position_ = {position_.epoch + 1, 0};
+    return sum;
+  }
+
+  [[nodiscard]] bool saves_now() const {
+    return settings_.checkpoint_steps > 0 && done_ % settings_.checkpoint_steps == 0;
   }
 
   void begin_timing() {
@@ -257,13 +135,17 @@ class Trainee {
     own_processor_ = processor_seconds(CLOCK_THREAD_CPUTIME_ID);
   }
 
+  void end_timing(EpochReport& report) {
+    balance_.end(times_);
+    seconds_ = watch_.elapsed().count();
+    report.processor_seconds = processor_seconds(CLOCK_PROCESS_CPUTIME_ID) - processor_;
+    own_processor_ = processor_seconds(CLOCK_THREAD_CPUTIME_ID) - own_processor_;
+  }
+
   /// From now on by how fast each rank was so far.
   void share_by_speed() {
     balance_.end(times_);
-    const std::array<std::int64_t, 1> own{speed_.nanoseconds()};
-    std::vector<std::int64_t> all(static_cast<std::size_t>(comm_.size()));
-    comm_.all_gather(own, all);
-    shares_ = shares_by_speed(all);
+    shares_ = shares_by_speed(gathered(comm_, speed_.nanoseconds()));
     strategy_->set_shares(shares_);
     balance_.begin(shares_, times_);
   }
@@ -321,7 +203,7 @@ class Trainee {
   }
 
   void finish_epoch(EpochReport& report, const Loss& sum) {
-    report.ranks = gather_reports(report, sum);
+    gather(report, own_result(sum), comm_);
     report.balance = balance_.gather(comm_);
     synchronise();
     report.parameters = agreed_parameters();
@@ -332,42 +214,15 @@ class Trainee {
     if (is_first()) shared_.reports.push_back(std::move(report));
   }
 
-  /// Every rank's times; and in `report` the loss of all and the time of the slowest.
-  std::vector<RankReport> gather_reports(EpochReport& report, const Loss& sum) {
-    constexpr std::size_t parts = part_names.size();
-    std::array<double, parts + 11> own{};
-    std::copy_n(times_.seconds().begin(), parts, own.begin());
-    own[parts] = static_cast<double>(replica_->peak_bytes() + batch_bytes_);
-    own[parts + 1] = sum.sum;
-    own[parts + 2] = static_cast<double>(sum.correct);
-    own[parts + 3] = report.seconds;
-    own[parts + 4] = own_processor_;
-    const MemoryUse memory = strategy_->memory();
-    own[parts + 5] = static_cast<double>(memory.parameters);
-    own[parts + 6] = static_cast<double>(memory.gradients);
-    own[parts + 7] = static_cast<double>(memory.optimizer);
-    own[parts + 8] = static_cast<double>(memory.staging);
-    own[parts + 9] = static_cast<double>(traffic_.sent);
-    own[parts + 10] = static_cast<double>(traffic_.received);
-    std::vector<double> all(own.size() * static_cast<std::size_t>(comm_.size()));
-    comm_.all_gather(own, all);
-    std::vector<RankReport> ranks(static_cast<std::size_t>(comm_.size()));
-    double loss = 0, correct = 0;
-    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-      const auto its = std::span(all).subspan(rank * own.size(), own.size());
-      std::copy_n(its.begin(), parts, ranks[rank].times.seconds().begin());
-      ranks[rank].peak_bytes = static_cast<std::uint64_t>(its[parts]);
-      loss += its[parts + 1];
-      correct += its[parts + 2];
-      report.seconds = std::max(report.seconds, its[parts + 3]);
-      ranks[rank].processor_seconds = its[parts + 4];
-      const auto bytes = [&](std::size_t i) { return static_cast<std::uint64_t>(its[parts + i]); };
-      ranks[rank].memory = {bytes(5), bytes(6), bytes(7), bytes(8)};
-      ranks[rank].traffic = {bytes(9), bytes(10)};
-    }
-    report.training = {loss / static_cast<double>(report.samples),
-                       static_cast<std::int64_t>(correct), report.samples};
-    return ranks;
+  /// Since begin_timing.
+  [[nodiscard]] RankResult own_result(const Loss& loss) const {
+    return {.report = {.times = times_,
+                       .processor_seconds = own_processor_,
+                       .peak_bytes = replica_->peak_bytes() + batch_bytes_,
+                       .memory = strategy_->memory(),
+                       .traffic = traffic_},
+            .loss = loss,
+            .seconds = seconds_};
   }
 
   /// All ranks hold the same: parameters by the strategy, and rank 0's statistics, as with
@@ -397,11 +252,9 @@ class Trainee {
   /// The digest of the parameters. Throws Error(mismatch) on all ranks if they differ.
   Digest agreed_parameters() {
     const Digest own = sha256(finite_parameters());
-    std::vector<std::uint8_t> all(own.size() * static_cast<std::size_t>(comm_.size()));
-    comm_.all_gather(own, all);
+    const auto all = gathered(comm_, own);
     for (int rank = 1; rank < comm_.size(); ++rank)
-      if (!std::equal(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(own.size()),
-                      all.begin() + static_cast<std::ptrdiff_t>(own.size()) * rank))
+      if (all[static_cast<std::size_t>(rank)] != all[0])
         throw Error(ErrorCode::mismatch,
                     fmt::format("rank {} holds other parameters than rank 0 after {} steps", rank,
                                 steps_so_far()))
@@ -428,6 +281,7 @@ class Trainee {
   Communicator& comm_;
   StepTimes times_;
   Stopwatch watch_;
+  double seconds_ = 0;                        ///< from begin_timing to end_timing
   double processor_ = 0, own_processor_ = 0;  ///< since begin_timing
   Traffic traffic_;                           ///< since begin_timing
   std::unique_ptr<Replica> replica_;
@@ -444,49 +298,7 @@ class Trainee {
   SpeedOfSamples speed_;
 };
 
-/// What this process finds wrong.
-void check_here(const TrainingSettings& settings, const Dataset& data, const World& world) {
-  check(settings.model);
-  check_sense(settings, data, world.size());
-  if (!settings.checkpoint.empty() && world.first_rank_here() == 0) {
-    check_writable(settings.checkpoint);
-    check_writable(settings.checkpoint + std::string(previous_suffix));
-  }
-  if (settings.resume) check_resumed(*settings.resume, settings, data);
-}
-
 }  // namespace
-
-void check(const TrainingSettings& settings, const Dataset& data, World& world) {
-  if (settings.backend.kind != BackendKind::mpi) return check_here(settings, data, world);
-  // Within a run, so that all processes end if one refuses.
-  world.run([&](Communicator& comm) {
-    check_here(settings, data, world);
-    check_agreement(told(settings, data), comm);
-  });
-}
-
-std::vector<std::string> changes_since_checkpoint(const TrainingSettings& settings,
-                                                  const Dataset& data) {
-  if (!settings.resume) return {};
-  const Checkpoint& from = *settings.resume;
-  std::vector<std::string> changes;
-  const auto compared = [&changes](std::string_view what, auto now, auto before) {
-    if (now != before) changes.push_back(fmt::format("{} {}, not {}", what, now, before));
-  };
-  compared("batch", std::uint64_t{settings.batch}, from.batch);
-  compared("learning rate", settings.rate, from.recipe.rate);
-  compared("warm-up epochs", settings.warmup_epochs, from.recipe.warmup_epochs);
-  compared("warm-up from", settings.warmup_from, from.recipe.warmup_from);
-  compared("momentum", settings.momentum, from.recipe.momentum);
-  compared("weight decay", settings.decay, from.recipe.decay);
-  const auto norms = [](bool synchronised) { return synchronised ? "synchronised" : "local"; };
-  if (has_batch_norm(settings.model.model))
-    compared("batch norms", std::string_view(norms(settings.synchronised_batch_norm)),
-             std::string_view(norms(from.recipe.synchronised_batch_norm)));
-  if (!same_data(from, data)) changes.emplace_back("other data");
-  return changes;
-}
 
 std::vector<EpochReport> train(World& world, Engine& engine, const Dataset& data,
                                const TrainingSettings& settings, Observer& observer) {

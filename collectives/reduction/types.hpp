@@ -29,12 +29,14 @@ enum class ElementType : int {
 /// `premul_sum` scales every contribution, while it is still raw, by a scalar of the call.
 enum class ReduceOp : int { sum, prod, max, min, avg, premul_sum };
 
+/// In the order of the values.
 inline constexpr std::array all_element_types = {
     ElementType::int8,     ElementType::uint8,       ElementType::int32,
     ElementType::uint32,   ElementType::int64,       ElementType::uint64,
     ElementType::float16,  ElementType::float32,     ElementType::float64,
     ElementType::bfloat16, ElementType::float8_e4m3, ElementType::float8_e5m2};
 
+/// In the order of the values.
 inline constexpr std::array all_reduce_ops = {ReduceOp::sum, ReduceOp::prod, ReduceOp::max,
                                               ReduceOp::min, ReduceOp::avg,  ReduceOp::premul_sum};
 
@@ -44,35 +46,39 @@ inline constexpr std::array all_reduce_ops = {ReduceOp::sum, ReduceOp::prod, Red
 /// True for the floating-point types, of 8 to 64 bits.
 [[nodiscard]] bool is_floating(ElementType type);
 
-/// Our name ("float16", "premul_sum").
+/// Our name ("float16").
 [[nodiscard]] std::string_view to_string(ElementType type);
+/// Our name ("premul_sum").
 [[nodiscard]] std::string_view to_string(ReduceOp op);
 
-/// nccl-tests' name, as its rows print it ("half", "float", "f8e4m3", "mulsum"; sum, prod, ... are
-/// the same).
+/// nccl-tests' name, as its rows print it ("half", "float", "f8e4m3").
 [[nodiscard]] std::string_view nccl_tests_name(ElementType type);
+/// nccl-tests' name: "mulsum" for premul_sum, the others as ours.
 [[nodiscard]] std::string_view nccl_tests_name(ReduceOp op);
 
-/// Either name, or nothing.
+/// By our name or nccl-tests', or nothing.
 [[nodiscard]] std::optional<ElementType> parse_element_type(std::string_view name);
+/// By our name or nccl-tests', or nothing.
 [[nodiscard]] std::optional<ReduceOp> parse_reduce_op(std::string_view name);
 
-/// Storage of the narrow floats. They carry bits only; arithmetic is done in float32.
+/// Storage of IEEE 754's binary16. The narrow floats carry bits only; arithmetic is done in
+/// float32.
 struct float16 {
-  unsigned short bits;
+  unsigned short bits;  ///< sign, 5 of the exponent, 10 of the fraction
 };
+/// Storage of the upper half of a float32.
 struct bfloat16 {
-  unsigned short bits;
+  unsigned short bits;  ///< sign, 8 of the exponent, 7 of the fraction
 };
 
-/// The 8-bit formats of "OFP8 Formats for Deep Learning" (Open Compute Project, 2023). E4M3: no
-/// infinities, the one NaN is S.1111.111, largest 448. E5M2: like IEEE 754, largest 57344. Results
-/// saturate (see `reference_fold`).
+/// E4M3 of "OFP8 Formats for Deep Learning" (Open Compute Project, 2023): no infinities, the one
+/// NaN is S.1111.111, largest 448. Results saturate (see `reference_fold`).
 struct float8_e4m3 {
-  unsigned char bits;
+  unsigned char bits;  ///< sign, 4 of the exponent, 3 of the fraction
 };
+/// E5M2 of the same: like IEEE 754, largest 57344. Results saturate.
 struct float8_e5m2 {
-  unsigned char bits;
+  unsigned char bits;  ///< sign, 5 of the exponent, 2 of the fraction
 };
 
 }  // namespace ringside

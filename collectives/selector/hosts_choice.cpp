@@ -13,6 +13,7 @@
 #include "ringside/base/text.hpp"
 #include "ringside/collectives/algorithm.hpp"
 #include "ringside/collectives/dependencies.hpp"
+#include "ringside/collectives/spec.hpp"
 
 namespace ringside {
 namespace {
@@ -47,10 +48,8 @@ std::string order_of(const HostsLayout& layout) {
 std::vector<std::string> candidates(const HostsLayout& layout, const Request& request,
                                     std::uint64_t bytes) {
   const auto slices = std::clamp<std::uint64_t>(bytes / slice_bytes, 1, most_slices_tried);
-  const auto sliced = [&](std::string spec) {
-    if (slices == 1) return spec;
-    return fmt::format("{}{}slices={}", spec, spec.find(':') == std::string::npos ? ":" : ",",
-                       slices);
+  const auto sliced = [&](std::string_view spec) {
+    return with_parameters(spec, slices == 1 ? "" : fmt::format("slices={}", slices));
   };
   std::vector<std::string> specs;
   switch (request.collective) {

@@ -154,13 +154,12 @@ TEST_P(EveryAlgorithm, HasTheFactsOfItsPage) {
 }
 
 TEST_P(EveryAlgorithm, ComputesTheSameWithAnySlicesAndLanes) {
-  const std::string joint = GetParam().spec.find(':') == std::string::npos ? ":" : ",";
   for (const int n : {2, 3, 5, 8})
     for (const bool in_place : {false, true})
       for (const char* cut : {"slices=2", "slices=7,lanes=1", "slices=4,lanes=8,depth=1", "lanes=3",
                               "slices=64,lanes=4,depth=64"}) {
         const Plan whole = plan_of(GetParam().spec, n, in_place);
-        const Plan plan = plan_of(GetParam().spec + joint + cut, n, in_place);
+        const Plan plan = plan_of(with_parameters(GetParam().spec, cut), n, in_place);
         EXPECT_TRUE(is_right(plan));
         EXPECT_FALSE(difference_in_bits(whole, plan).has_value()) << plan.spec();
         const Number size = 64 * even_size(plan);

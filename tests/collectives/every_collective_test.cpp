@@ -246,7 +246,7 @@ TEST_P(EveryCollective, ComputesTheSameWithAnySlicesAndLanesAndItsWaitsAreComple
       EXPECT_NO_THROW(check_waits(whole, make_schedule(whole))) << words(request);
       for (const char* cut : {"slices=2", "slices=7,lanes=1", "slices=4,lanes=8,depth=1", "lanes=3",
                               "slices=64,lanes=4,depth=64"}) {
-        const Plan plan = make_plan(GetParam().spec + ":" + cut, request);
+        const Plan plan = make_plan(with_parameters(GetParam().spec, cut), request);
         SCOPED_TRACE(fmt::format("{}, {}", plan.spec(), words(request)));
         EXPECT_TRUE(is_right(plan));
         EXPECT_FALSE(difference_in_bits(whole, plan).has_value());

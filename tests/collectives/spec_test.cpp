@@ -68,6 +68,16 @@ TEST(ParseSpec, RefusesWhatIsTooLongOrTooDeep) {
   EXPECT_NE(parse_refusal(deep).find("parentheses in each other"), std::string::npos);
 }
 
+TEST(WithParameters, MakesASpecThatHasThemBehindItsOwn) {
+  EXPECT_EQ(with_parameters("ring", "slices=8,lanes=2"), "ring:slices=8,lanes=2");
+  EXPECT_EQ(with_parameters("h:inner=(ring:order=1-0)", "slices=8"),
+            "h:inner=(ring:order=1-0),slices=8");
+  EXPECT_EQ(with_parameters("ring", ""), "ring");
+  EXPECT_EQ(with_parameters("./a:b.json", ""), "./a:b.json");
+  EXPECT_EQ(refusal([] { return with_parameters("./a.json", "slices=2"); }),
+            "spec './a.json': a plan file takes no parameters");
+}
+
 TEST(SplitSpecs, TakesACommaBeforeAParameterAsPartOfTheSpec) {
   EXPECT_EQ(split_specs("ring:slices=8,order=1-0,two_shot"),
             (std::vector<std::string>{"ring:slices=8,order=1-0", "two_shot"}));

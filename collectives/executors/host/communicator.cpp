@@ -328,27 +328,35 @@ void HostCommunicator::run_ops(const Call& call, const Program& program, const W
   if (shared_->failure().flag().load(std::memory_order_acquire)) give_up();
   sources_.resize(std::max<std::size_t>(sources_.size(), program.most_sources));
   destinations_.resize(std::max<std::size_t>(destinations_.size(), program.most_destinations));
-  if (program.lanes.size() == 1 && !program.checks)
-    run_single_lane(call, program, policy);
+  const auto run = [&](auto&& execute) {
+    if (program.lanes.size() == 1)
+      run_single_lane(call, program, policy, execute);
+    else
+      run_lanes(call, program, policy, execute);
+  };
+  if (program.checks)
+    run([&](const Step& step) { execute_checked(program, step); });
   else
-    run_lanes(call, program, policy);
+    run([&](const Step& step) { execute(program, step); });
   leave(call, program, policy);
 }
 
+template <class Execute>
 void HostCommunicator::run_single_lane(const Call& call, const Program& program,
-                                       const WaitPolicy& policy) {
+                                       const WaitPolicy& policy, Execute& execute) {
   Progress& own = shared_->progress_of(rank_, 0);
   std::uint32_t done = 0;
   for (const Step& step : program.lanes.front()) {
     for (std::uint32_t i = 0; i < step.waits; ++i)
       await(program.waits[step.first_wait + i], call, program, policy);
-    execute(program, step);
+    execute(step);
     own.done.store(progress(call_, ++done), std::memory_order_release);
   }
 }
 
-void HostCommunicator::run_lanes(const Call& call, const Program& program,
-                                 const WaitPolicy& policy) {
+template <class Execute>
+void HostCommunicator::run_lanes(const Call& call, const Program& program, const WaitPolicy& policy,
+                                 Execute& execute) {
   next_step_.assign(program.lanes.size(), 0);
   const auto unfinished = [&](std::size_t lane) {
     return next_step_[lane] < program.lanes[lane].size();
@@ -361,10 +369,7 @@ void HostCommunicator::run_lanes(const Call& call, const Program& program,
       while (unfinished(lane)) {
         const Step& step = program.lanes[lane][next_step_[lane]];
         if (first_unreached(program, step)) break;
-        if (program.checks)
-          execute_checked(program, step);
-        else
-          execute(program, step);
+        execute(step);
         shared_->progress_of(rank_, static_cast<int>(lane))
             .done.store(progress(call_, ++next_step_[lane]), std::memory_order_release);
         moved = true;

@@ -111,8 +111,12 @@ class HostCommunicator final : public Communicator::Implementation {
   /// With checksums: between two more meetings, when all inputs are summed, and when all ranks have
   /// found their outputs right; so all of them learn of what any of them finds.
   void run_checked(const Call& call, const Program& program, const WaitPolicy& policy);
-  void run_single_lane(const Call& call, const Program& program, const WaitPolicy& policy);
-  void run_lanes(const Call& call, const Program& program, const WaitPolicy& policy);
+  template <class Execute>
+  void run_single_lane(const Call& call, const Program& program, const WaitPolicy& policy,
+                       Execute& execute);
+  template <class Execute>
+  void run_lanes(const Call& call, const Program& program, const WaitPolicy& policy,
+                 Execute& execute);
   void execute(const Program& program, const Step& step);
   void execute_checked(const Program& program, const Step& step);
   void leave(const Call& call, const Program& program, const WaitPolicy& policy);

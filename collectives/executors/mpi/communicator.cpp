@@ -3,20 +3,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <exception>
 #include <mutex>
-#include <optional>
 #include <thread>
 #include <utility>
 
 #include "ringside/base/options.hpp"
 #include "ringside/base/threads.hpp"
-#include "ringside/collectives/executors/host/agreement.hpp"
-#include "ringside/collectives/executors/host/split.hpp"
-#include "ringside/collectives/layout.hpp"
 #include "ringside/collectives/reduction/fold.hpp"
 #include "ringside/collectives/selector/choice.hpp"
 #include "ringside/collectives/selector/hosts_choice.hpp"
@@ -24,23 +18,9 @@
 namespace ringside::mpi {
 namespace {
 
-/// How long a rank that gives up waits for others to end what they do with its memory.
-constexpr Seconds longest_retreat{1};
-
 [[noreturn]] void refuse_stream() {
   throw Error(ErrorCode::invalid_argument,
               "a stream is for GPUs: ranks that are processes have none");
-}
-
-/// Bytes of a rank's input or output.
-std::size_t bytes_of(const Call& call, int rank, int ranks, Buffer buffer) {
-  const BlockRange held = blocks_in(call.request(ranks, false), rank, buffer);
-  std::size_t elements = 0;
-  for (int i = 0; i < held.count; ++i)
-    elements += call.blocks[call.blocks.size() == 1
-                                ? std::size_t{0}
-                                : static_cast<std::size_t>(held.first + i * held.stride)];
-  return elements * size_of(call.type);
 }
 
 }  // namespace
@@ -67,21 +47,6 @@ MpiCommunicator::MpiCommunicator(std::shared_ptr<Job> job, std::shared_ptr<Board
   meeting_again_.signature.collective = Collective::barrier;
   meeting_again_.signature.summed = true;
   meeting_again_.digest = host::digest_of(meeting_again_.signature);
-}
-
-MpiCommunicator::~MpiCommunicator() {
-  try {
-    if (std::uncaught_exceptions() > 0)
-      end(Error(ErrorCode::aborted, "a rank ended with an error"));
-    board_->block(rank()).gone.store(true);
-    exchange_.send_gone(call_);
-  } catch (const std::exception&) {
-    // The MPI refuses: the others will find out by themselves.
-  }
-}
-
-void MpiCommunicator::end(const Error& cause) {
-  if (board_->failure().store(cause)) exchange_.send_failure(cause);
 }
 
 bool MpiCommunicator::runs_where_awaited() {
@@ -166,21 +131,6 @@ bool MpiCommunicator::advance() {
   return true;
 }
 
-void MpiCommunicator::look_at_begun() {
-  // While the rank computes it waits for nobody.
-  constexpr Seconds most_between{10e-3};
-  const Seconds time = now();
-  begun_.waited += std::min(time - begun_.looked, most_between);
-  begun_.looked = time;
-  if (board_->failure().set.load(std::memory_order_acquire)) give_up();
-  watch_.look();
-  const bool timed_out = begun_.waited > begun_.policy.limit;
-  if (begun_.bound == nullptr)
-    entries_overdue(*begun_.call, begun_.policy, timed_out);
-  else
-    ops_overdue(*begun_.call, *begun_.bound, begun_.policy, timed_out);
-}
-
 const Bound* MpiCommunicator::settled(const Call& call, const Prepared& prepared) {
   const Placement placement = agree();
   if (prepared.small) {
@@ -209,10 +159,6 @@ std::string MpiCommunicator::on_machine(const Request& /*request*/, std::size_t 
   std::vector<int> members;
   for (int rank = 0; rank < size(); ++rank) members.push_back(board_->member(rank));
   return job_->gpus().unreached(members);
-}
-
-void MpiCommunicator::abort(const std::string& why) {
-  end(Error(ErrorCode::aborted, fmt::format("aborted: {}", why)));
 }
 
 void MpiCommunicator::add_message(const Message& message, const CallOptions& options, Over over) {
@@ -264,38 +210,13 @@ const Prepared& MpiCommunicator::prepared(const Call& call, Memory memory) {
   });
 }
 
-Memory MpiCommunicator::memory_of(const std::byte* buffer) const {
-  if (gpu_ != nullptr && job_->gpus().exports()->place_of(buffer)) return Memory::shared_gpu;
-  if (gpu_ != nullptr && gpu_->reaches(buffer)) return Memory::gpu;
-  return board_->team().arena()->segment().contains(buffer) ? Memory::shared : Memory::apart;
-}
-
-Memory MpiCommunicator::memory_of(const Call& call) const {
-  if (call.collective == Collective::barrier) return Memory::apart;
-  Memory all = Memory::none;
-  const std::byte* const output = call.output;
-  for (const auto& [at, buffer] :
-       {std::pair{call.input, Buffer::input}, std::pair{output, Buffer::output}}) {
-    if (bytes_of(call, rank(), size(), buffer) == 0) continue;
-    const Memory memory = memory_of(at);
-    if (all != Memory::none && is_gpus(all) != is_gpus(memory))
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("the {} of rank {} is memory of its GPU, its {} is not",
-                              is_gpus(memory) ? "output" : "input", rank(),
-                              is_gpus(memory) ? "input" : "output"))
-          .at_rank(rank());
-    // Of two, what others reach less.
-    all = all == Memory::none ? memory : std::min(all, memory);
-  }
-  return all;
-}
-
 void MpiCommunicator::await_stream(const Call& call, Seconds limit) const {
   if (!call.options->stream) return;
   if (gpu_ == nullptr) refuse_stream();
   gpu_->await(*call.options->stream, limit);
 }
 
+<<<<<<< HEAD
 // --- enter ---------------------------------------------------------------------------------------
 
 Where MpiCommunicator::place(const Call& call, const Prepared& prepared, Memory memory) {
@@ -527,6 +448,9 @@ void MpiCommunicator::ops_overdue(const Call& call, const Bound& bound,
 }
 
 // --- waiting, and failing ------------------------------------------------------------------------
+=======
+// --- waiting for others, ops, leave --------------------------------------------------------------
+>>>>>>> main
 
 template <class Ready, class Overdue>
 void MpiCommunicator::await(Ready ready, const host::WaitPolicy& policy, host::Spins spins,
@@ -542,85 +466,44 @@ void MpiCommunicator::await(Ready ready, const host::WaitPolicy& policy, host::S
   }
 }
 
-void MpiCommunicator::fail(const Error& cause) {
-  end(cause);
-  give_up();
+template <class Work>
+void MpiCommunicator::guarded(Work work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    if (!board_->failure().set.load(std::memory_order_acquire)) fail(error);
+    throw;
+  }
 }
 
-void MpiCommunicator::give_up() {
-  // Ranks in the middle of their ops stop at their next wait; who is not among them by now has seen
-  // the failure and touches nothing. One that is dead or stopped is not waited for.
-  runner_.drop();
-  board_->block(rank()).busy.call.store(0, std::memory_order_seq_cst);
-  const Stopwatch since;
-  for (const int peer : board_->near()) {
-    const auto& busy = board_->block(peer).busy.call;
-    while (peer != rank() && busy.load(std::memory_order_seq_cst) == call_ &&
-           since.elapsed() < longest_retreat && !board_->team().has_died(board_->member(peer)))
-      std::this_thread::yield();
+void MpiCommunicator::await_entries(const Call& call, const host::WaitPolicy& policy) {
+  try {
+    await([&] { return all_entered(); }, policy, policy.entry_spins,
+          [&](bool timed_out) { entries_overdue(call, policy, timed_out); });
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::io) end(error);  // the MPI refuses
+    throw;
   }
-  while (!board_->failure().set.load(std::memory_order_acquire)) std::this_thread::yield();
-  throw board_->failure().cause().at_rank(rank());
 }
 
-// --- split ---------------------------------------------------------------------------------------
+void MpiCommunicator::begin_ops(const Bound& bound) {
+  // First say so, then look: who fails does it the other way round (give_up).
+  board_->block(rank()).busy.call.store(call_, std::memory_order_seq_cst);
+  if (board_->failure().set.load(std::memory_order_seq_cst)) give_up();
+  guarded([&] { runner_.begin(bound, call_, own_); });
+}
 
-namespace {
-
-/// What a rank gives to a split: its choice, then what a communicator is made of.
-struct Offer {
-  host::SplitChoice choice;
-  std::int32_t context = 0;
-};
-
-}  // namespace
-
-std::unique_ptr<Communicator::Implementation> MpiCommunicator::split(int color, int key) {
-  const CallOptions options{.algorithm = "direct"};
-  const auto exchange = [&](const auto& mine) {
-    using Value = std::remove_cvref_t<decltype(mine)>;
-    std::vector<Value> all(static_cast<std::size_t>(size()));
-    const std::size_t elements = sizeof(Value) / sizeof(std::int32_t);
-    run({.collective = Collective::all_gather,
-         .input = reinterpret_cast<const std::byte*>(&mine),
-         .output = reinterpret_cast<std::byte*>(all.data()),
-         .blocks = std::span(&elements, 1),
-         .type = ElementType::int32,
-         .op = host::split_mark,
-         .options = &options});
-    return all;
-  };
-  Transport& transport = board_->team().transport();
-  const auto offers = exchange(Offer{{color, key}, transport.next_context()});
-  std::vector<host::SplitChoice> choices;
-  std::vector<int> colors;
-  int context = 0;
-  for (const Offer& offer : offers) {
-    choices.push_back(offer.choice);
-    context = std::max(context, offer.context);
-    if (offer.choice.color != Communicator::no_color) colors.push_back(offer.choice.color);
-  }
-  std::sort(colors.begin(), colors.end());
-  colors.erase(std::unique(colors.begin(), colors.end()), colors.end());
-  transport.use_contexts_below(context + static_cast<int>(colors.size()));
-
-  const auto ranks = host::ranks_of_color(choices, color);
-  std::shared_ptr<Board> board;
-  BlockOffsets offsets;
-  if (color != Communicator::no_color) {
-    std::vector<int> members;
-    for (const int rank : ranks) members.push_back(board_->member(rank));
-    board = std::make_shared<Board>(board_->shared_team(), std::move(members));
-    offsets = board->offsets();
-  }
-  const auto all_offsets = exchange(offsets);
-  if (!board) return nullptr;
-  std::vector<BlockOffsets> of_members;
-  for (const int rank : ranks) of_members.push_back(all_offsets[static_cast<std::size_t>(rank)]);
-  board->connect(of_members);
-  return std::make_unique<MpiCommunicator>(
-      job_, std::move(board),
-      context + static_cast<int>(std::find(colors.begin(), colors.end(), color) - colors.begin()));
+void MpiCommunicator::run_program(const Call& call, const Bound& bound,
+                                  const host::WaitPolicy& policy) {
+  begin_ops(bound);
+  const auto overdue = [&](bool timed_out) { ops_overdue(call, bound, policy, timed_out); };
+  guarded([&] {
+    while (!runner_.is_over())
+      if (!runner_.advance())
+        await([&] { return runner_.advance(); }, policy, policy.spins, overdue);
+    await([&] { return runner_.leave_obstacle() == nullptr; }, policy, policy.spins, overdue);
+  });
+  end_ops();
 }
 
 }  // namespace ringside::mpi

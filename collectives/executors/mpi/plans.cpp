@@ -110,16 +110,14 @@ std::string sliced_for_copies(std::string spec, const Plan& plan,
   constexpr std::size_t most_slices = 64;
   const Request& request = plan.request();
   if (request.collective != Collective::all_reduce || is_plan_file(spec)) return spec;
-  Spec parsed = parse_spec(spec);
-  for (const auto& [name, value] : parsed.parameters)
+  for (const auto& [name, value] : parse_spec(spec).parameters)
     if (name == "slices") return spec;
   const std::size_t bytes = blocks.front() * element_bytes;
   const auto ranks = static_cast<std::size_t>(request.ranks);
   const auto chunks = static_cast<std::size_t>(plan.shape().chunks_per_block);
   const std::size_t slices = std::min(bytes / chunks / slice_bytes, most_slices);
   if (bytes * ranks < least_together || slices < 2) return spec;
-  parsed.parameters.emplace_back("slices", fmt::to_string(slices));
-  return to_string(parsed);
+  return with_parameters(spec, fmt::format("slices={}", slices));
 }
 
 }  // namespace

@@ -69,11 +69,8 @@ bool supported(const std::string& spec, const Request& request) {
 std::string with_cut(const std::string& spec, const Cut& cut) {
   if (spec == "auto") return spec;
   std::string text = spec;
-  char joint = spec.find(':') == std::string::npos ? ':' : ',';
   const auto add = [&](const char* name, int value) {
-    if (value == 0) return;
-    text += fmt::format("{}{}={}", joint, name, value);
-    joint = ',';
+    if (value != 0) text = with_parameters(text, fmt::format("{}={}", name, value));
   };
   add("slices", cut.slices);
   add("lanes", cut.lanes);

@@ -166,7 +166,7 @@ TEST(ManyOfThem, TenThousandCommunicatorsComeAndGo) {
     expect_works(comm);
   });
   // 9,000 communicators of a kilobyte each would show.
-  EXPECT_LT(resident_bytes(), before + (std::size_t{8} << 20));
+  if (resident_memory_tells) EXPECT_LT(resident_bytes(), before + (std::size_t{8} << 20));
 }
 
 }  // namespace

@@ -88,10 +88,6 @@ void expect_equal_to_reference(const Machine& machine, const std::string& spec,
 constexpr const char* slicings[] = {"", "slices=3", "slices=4,depth=1", "slices=5,lanes=1",
                                     "slices=4,depth=4,lanes=3"};
 
-std::string with_parameters(const std::string& name, const std::string& parameters) {
-  return parameters.empty() ? name : name + ":" + parameters;
-}
-
 /// The preset as it is, without peer access, and with plain copies by copy engines.
 std::vector<Machine> variants_of(std::string_view preset) {
   std::vector<Machine> machines;
