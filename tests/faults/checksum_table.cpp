@@ -79,7 +79,7 @@ void run_spoiled(const FaultyExecutor& executor, const UniformCall& call,
     };
     demand(told.code == ErrorCode::corrupted, "it is told something else");
     demand(told.says("the bytes that arrived differ from those sent"), "it is not said what is");
-    demand(told.says(to_string(call.collective).data()), "the collective is not named");
+    demand(told.says(std::string(to_string(call.collective))), "the collective is not named");
     demand(told.says("stored by op "), "the op is not named");
     demand(told.rank == comm.rank(), "the rank is not named");
     const auto later = make(comm, *memory);

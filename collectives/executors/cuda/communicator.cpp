@@ -282,8 +282,7 @@ void CudaCommunicator::compare_sums(const Call& call) {
   const std::uint64_t number = meeting_->entered_calls();
   meeting_->meet_again(call, policy);  // all ranks' sums are there
   if (rank() == 0)
-    if (auto error = shared_->issuer().sums().difference(*compared_, number))
-      fail(*std::move(error));
+    if (auto error = shared_->issuer().sums().difference(*compared_, number)) fail(*error);
   meeting_->meet_again(call, policy);
 }
 
