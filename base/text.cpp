@@ -212,6 +212,10 @@ std::string format_bytes(std::uint64_t bytes) {
   return fmt::format("{} {}iB", number, size_units[power - 1]);
 }
 
+std::string format_between(std::uint64_t before, std::uint64_t behind) {
+  return fmt::format("between {} and {}", format_bytes(before), format_bytes(behind));
+}
+
 std::string format_size(std::uint64_t bytes) {
   std::size_t power = 0;
   while (bytes != 0 && bytes % 1024 == 0 && power < size_units.size()) {

@@ -65,6 +65,9 @@ namespace ringside {
 /// For people, at most one decimal: "8 B", "1 KiB", "1.5 MiB".
 [[nodiscard]] std::string format_bytes(std::uint64_t bytes);
 
+/// "between 512 KiB and 1 MiB": where something changes of which two sizes tell, and no other.
+[[nodiscard]] std::string format_between(std::uint64_t before, std::uint64_t behind);
+
 /// For programs and command lines: the shortest text that `parse_size` reads back: "8", "64K".
 [[nodiscard]] std::string format_size(std::uint64_t bytes);
 

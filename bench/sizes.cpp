@@ -8,7 +8,7 @@
 namespace ringside::bench {
 
 std::vector<std::uint64_t> sizes_of(const SizeRange& range) {
-  constexpr std::size_t most = 100'000;
+  constexpr std::size_t most = 10'000;
   if (range.end < range.begin)
     throw Error(
         ErrorCode::bad_input,

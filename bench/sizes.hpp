@@ -18,7 +18,7 @@ struct SizeRange {
 };
 
 /// The sizes, ascending; at least one. Throws Error(bad_input) when the end lies before the
-/// beginning, a step would never get there, or there would be more than 100,000 sizes.
+/// beginning, a step would never get there, or there would be more than 10,000 sizes.
 [[nodiscard]] std::vector<std::uint64_t> sizes_of(const SizeRange& range);
 
 }  // namespace ringside::bench

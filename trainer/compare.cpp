@@ -161,13 +161,13 @@ std::string comparison_table(const Comparison& comparison) {
   std::string text = fmt::format(
       "# measured: medians of {} rounds; speedup: median of same-round ratios (least to most); "
       "ms of a step, mean of the ranks;\n"
-      "# rank 0: its processor time and peak memory beside the others' mean\n"
+      "# rank 0: its processor time and peak memory beside the others' mean{}\n"
       "# counted: what the rank that sends most, and all ranks, send in a step\n"
       "{:<14} {:<20} {:>5} {:>10} {:>21} {:>6} {:>6} {:>8} {:>9} {:>8} {:>7} {:>7}  {:>6} {:>7} "
       "{:>10} {:>10}\n",
-      comparison.rounds[0].size(), "strategy", "algorithm", "ranks", "samples/s", "speedup",
-      "cores", "data", "forward", "backward", "exposed", "hidden", "update", "rank 0", "memory",
-      "sent", "in all");
+      comparison.rounds[0].size(), words_of_speeds(comparison.contenders.back().strategy),
+      "strategy", "algorithm", "ranks", "samples/s", "speedup", "cores", "data", "forward",
+      "backward", "exposed", "hidden", "update", "rank 0", "memory", "sent", "in all");
   for (std::size_t i = 0; i < comparison.contenders.size(); ++i) {
     const auto& [ranks, strategy] = comparison.contenders[i];
     const auto& rounds = comparison.rounds[i];
@@ -204,6 +204,8 @@ std::string comparison_json(const Comparison& comparison, const TrainingSettings
          {"micro_batches",
           strategy.kind == StrategyKind::pipeline ? Json(strategy.micro_batches) : Json(nullptr)},
          {"ranks", ranks},
+         {"shares", strategy.shares},
+         {"slowed_ranks", strategy.slow_ranks},
          {"samples_per_second", samples_per_second(rounds)},
          {"rounds", of_rounds(rounds, [](const EpochReport& r) { return r.samples_per_second(); })},
          {"speedup", median(speedups(comparison, i))},

@@ -61,9 +61,7 @@ std::string how_it_is_shared(const TrainingSettings& settings) {
   if (settings.synchronised_batch_norm) words += "; batch norms synchronised";
   if (settings.measured_shares)
     words += fmt::format("; shares by what {} steps measure", steps_to_measure_shares);
-  if (!settings.strategy.shares.empty())
-    words += fmt::format("; shares {}", to_words(settings.strategy.shares));
-  return words + slowness(settings.strategy);
+  return words + words_of_speeds(settings.strategy);
 }
 
 Json json_of(const MemoryUse& memory) {
@@ -174,6 +172,11 @@ Json json_of(const EpochReport& report) {
 }
 
 }  // namespace
+
+std::string words_of_speeds(const StrategySettings& strategy) {
+  return (strategy.shares.empty() ? "" : fmt::format("; shares {}", to_words(strategy.shares))) +
+         slowness(strategy);
+}
 
 std::string name_of(StrategyKind kind, int zero_stage) {
   const bool first_stage = kind == StrategyKind::sharded && zero_stage == 1;

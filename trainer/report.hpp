@@ -13,6 +13,10 @@ namespace ringside::trainer {
 [[nodiscard]] std::string title(const TrainingSettings& settings, const Dataset& data, int ranks,
                                 const EngineFacts& engine);
 
+/// "; shares 3:1; rank 1 slowed: computes 3 x as long", or nothing: what is not the same for all
+/// ranks.
+[[nodiscard]] std::string words_of_speeds(const StrategySettings& strategy);
+
 /// Of a strategy, with the stage of sharding where it is not the usual one: "sharded (1)".
 [[nodiscard]] std::string name_of(StrategyKind kind, int zero_stage);
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -105,15 +106,25 @@ std::string nearest_measured(const TuningRow& row, std::uint64_t bytes) {
   return fmt::format("; measured at {}: {}", format_bytes(nearest->bytes), fmt::join(times, ", "));
 }
 
+/// The size at which a range begins. Of one that was worked out between two that were measured, no
+/// more is known than these.
+std::string describe_begin(const TuningRow& row, std::uint64_t from) {
+  const auto behind = std::ranges::lower_bound(row.measured, from, {}, &MeasuredSize::bytes);
+  const bool between = behind != row.measured.begin() && behind != row.measured.end();
+  if (!between || behind->bytes == from) return format_bytes(from);
+  return fmt::format("a size {}", format_between(std::prev(behind)->bytes, behind->bytes));
+}
+
 std::string reason(const TuningTable& table, const TuningRow& row, std::size_t range,
                    std::uint64_t bytes, const std::vector<std::string>& passed_by) {
   const auto& ranges = row.ranges;
-  const std::string upper = range + 1 < ranges.size()
-                                ? fmt::format("below {}", format_bytes(ranges[range + 1].from))
-                                : "on";
+  const std::string upper =
+      range + 1 < ranges.size()
+          ? fmt::format("below {}", describe_begin(row, ranges[range + 1].from))
+          : "on";
   return fmt::format(
       "{}: {} from {} {} for {}{}{}", table.name, ranges[range].spec,
-      format_bytes(ranges[range].from), upper, describe(row), nearest_measured(row, bytes),
+      describe_begin(row, ranges[range].from), upper, describe(row), nearest_measured(row, bytes),
       passed_by.empty() ? "" : fmt::format("; passed by: {}", fmt::join(passed_by, "; ")));
 }
 

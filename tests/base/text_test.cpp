@@ -127,6 +127,7 @@ TEST(Text, FormatBytesIsReadable) {
   EXPECT_EQ(format_bytes(1536 << 10), "1.5 MiB");
   EXPECT_EQ(format_bytes((1 << 20) - 1), "1 MiB");
   EXPECT_EQ(format_bytes(std::uint64_t{5000} << 40), "5000 TiB");
+  EXPECT_EQ(format_between(512 << 10, 1 << 20), "between 512 KiB and 1 MiB");
 }
 
 TEST(Text, FormatSizeReadsBackExactly) {

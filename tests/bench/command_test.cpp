@@ -72,7 +72,7 @@ TEST(BenchCommand, EveryBadCommandLineIsOneLineAndExitCode2) {
       {{"-f", "x"}, "--factor"},
       {{"-f", "1.5"}, "--factor"},
       {{"-i", "0"}, "--step"},
-      {{"-b", "0", "-e", "64M", "-i", "1"}, "100000 sizes"},
+      {{"-b", "0", "-e", "64M", "-i", "1"}, "10000 sizes"},
       {{"-b", "0", "-e", "8"}, "by a step"},
       {{"-n", "0"}, "--iterations"},
       {{"-n", "many"}, "--iterations"},

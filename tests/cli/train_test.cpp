@@ -232,6 +232,21 @@ TEST(Train, ComparesWhatMoves) {
   EXPECT_EQ(rows[2]["step_bytes_counted"]["sent"], json::array({activations, activations}));
 }
 
+TEST(Train, ComparesRanksThatAreNotEquallyFast) {
+  const std::vector<std::string> words = {"--rounds",       "1",   "--steps",      "1",
+                                          "--warmup-steps", "1",   "--strategy",   "distributed",
+                                          "--shares",       "3,1", "--slow-ranks", "1,3"};
+  expect_part(compare(words).output, "; shares 3:1; rank 1 slowed: computes 3 x as long");
+  auto as_json = words;
+  as_json.insert(as_json.end(), {"--format", "json"});
+  const auto rows = json::parse(compare(as_json).output)["rows"];
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0]["shares"], json::array()) << "one rank has all";
+  EXPECT_EQ(rows[0]["slowed_ranks"], json::array());
+  EXPECT_EQ(rows[1]["shares"], json::array({3, 1}));
+  EXPECT_EQ(rows[1]["slowed_ranks"], json::array({1, 3}));
+}
+
 TEST(Train, RefusesOptionsThatItWouldNotLookAt) {
   const auto refused = [](const std::vector<std::string>& words, std::string_view why) {
     expect_part(refusal_of(words), why);
@@ -264,8 +279,10 @@ TEST(Train, RefusesWhatAComparisonWouldNotLookAt) {
   };
   expect_part(refusal({"--epochs", "2"}), "--epochs has no meaning with --compare");
   expect_part(refusal({"--no-evaluation"}), "--no-evaluation has no meaning with --compare");
-  expect_part(refusal({"--shares", "1,1"}), "--shares has no meaning with --compare");
-  expect_part(refusal({"--slow-ranks", "1,2"}), "--slow-ranks has no meaning with --compare");
+  expect_part(refusal({"--shares", "measured"}), "--shares measured: not with --compare");
+  expect_part(refusal({"--shares", "1,1", "--ranks", "2,3"}),
+              "shares are given for 2 ranks, not 3");
+  expect_part(refusal({"--slow-ranks", "1,2,1"}), "slowness are given for 3 ranks, not 2");
   expect_part(refusal({"--checkpoint", "x"}), "--checkpoint has no meaning with --compare");
   expect_part(refusal({"--strategy", "data_parallel", "-a", "ring"}),
               "--algorithm has no meaning with --compare --strategy data_parallel");
@@ -279,9 +296,9 @@ TEST(Train, SaysWhichWeightDecay) {
 }
 
 TEST(Train, RefusesWhatItCannotDoInOneLine) {
-  expect_part(refusal_of({"--slow-wire", "0"}), "--slow-wire: expected at least one byte");
-  expect_part(refusal_of({"--bucket", "0"}), "--bucket: expected at least one byte");
-  expect_part(refusal_of({"--first-bucket", "0"}), "--first-bucket: expected at least one byte");
+  expect_part(refusal_of({"--slow-wire", "1"}), "--slow-wire: expected at least 64 KiB, got \"1\"");
+  expect_part(refusal_of({"--bucket", "1023"}), "--bucket: expected at least 1 KiB, got \"1023\"");
+  expect_part(refusal_of({"--first-bucket", "0"}), "--first-bucket: expected at least 1 KiB");
   expect_part(refusal_of({"--strategy", "sharded", "--zero-stage", "3"}), "--zero-stage: expected");
   expect_part(refusal_of({"--batch-norm", "global"}), "expected local or synchronised");
   expect_part(refusal_of({"--shares", "3,0"}), "--shares: expected");

@@ -36,6 +36,14 @@ TEST(Crossovers, LinesOnLogarithmicAxesCrossWhereTheyAreDrawnToCross) {
   EXPECT_EQ(found[0].above, 1U);
 }
 
+TEST(Crossovers, LieBetweenTheNearestSizesThatThereAre) {
+  const auto found = between({line({{8, 9}, {1024, 10}, {4096, 40}, {8192, 80}}),
+                              line({{8, 20}, {1024, 20}, {4096, 21}, {8192, 21}})});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].before, 1024U);
+  EXPECT_EQ(found[0].behind, 4096U);
+}
+
 TEST(Crossovers, WhoIsFastestEverywhereCrossesNobody) {
   EXPECT_TRUE(
       between({line({{8, 1}, {64, 2}, {512, 3}}), line({{8, 2}, {64, 4}, {512, 9}})}).empty());

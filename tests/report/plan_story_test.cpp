@@ -9,6 +9,7 @@
 
 #include "ringside/base/error.hpp"
 #include "ringside/collectives/algorithm.hpp"
+#include "ringside/tools/report/colours.hpp"
 #include "ringside/tools/report/plan_drawing.hpp"
 #include "ringside/tools/report/plan_page.hpp"
 
@@ -111,6 +112,45 @@ TEST(PlanStory, TheDrawingIsXmlWhoseTimesRiseWithinTheAnimation) {
     ASSERT_FALSE(drawing.ends.empty());
     EXPECT_LT(drawing.ends.back(), drawing.length);
   }
+}
+
+TEST(PlanStory, AFileOfItsOwnHasColoursThatEveryProgramKnows) {
+  const Story story = report::story_of(plan_of("ring", 4));
+  const auto file = report::draw_story(story);
+  EXPECT_EQ(file.svg.find("var("), std::string::npos);
+  EXPECT_NE(file.svg.find(".plan text{fill:#1d2733}"), std::string::npos);
+  const auto on_page = report::draw_story(story, nullptr, report::Colours::page);
+  EXPECT_NE(on_page.svg.find(".plan text{fill:var(--ink,#1d2733)}"), std::string::npos);
+}
+
+TEST(Colours, ArePlainWhereThemesAreUnknown) {
+  EXPECT_EQ(report::plain_colours("a{fill:var(--ink,#123);stroke:var(--line, red)} b{x:y}"),
+            "a{fill:#123;stroke:red} b{x:y}");
+  EXPECT_EQ(report::plain_colours("--page: light-dark(#fff, #14191f);"), "--page: #fff;");
+  const auto style = report::with_theme("p{color:var(--ink)}");
+  const auto modern = style.find("@supports (color: light-dark(");
+  ASSERT_NE(modern, std::string::npos);
+  EXPECT_LT(style.find("--page: #fff;"), modern);
+  EXPECT_GT(style.find("--page: light-dark(#fff"), modern);
+  EXPECT_TRUE(style.ends_with("p{color:var(--ink)}"));
+}
+
+TEST(PlanStory, ALongNameIsBrokenInLinesOfThePictureAndTheSceneBeginsBelow) {
+  const auto height_of = [](const std::string& spec) {
+    Plan plan(Request{.collective = Collective::all_reduce, .ranks = 1}, Shape{}, spec);
+    const Location in{0, Buffer::input, 0, 0}, out{0, Buffer::output, 0, 0};
+    plan.append({.rank = 0, .lane = 0, .count = 1, .sources = {&in, 1}, .destinations = {&out, 1}});
+    const auto drawing = report::draw_story(report::story_of(plan));
+    pugi::xml_document document;
+    EXPECT_TRUE(document.load_string(drawing.svg.c_str()));
+    return document.child("svg").attribute("height").as_int();
+  };
+  const int short_one = height_of("x");
+  EXPECT_EQ(height_of(std::string(12, 'x')), short_one);
+  std::string letters;
+  for (int i = 0; i < 20; ++i) letters += "\u00fc";  // of two bytes each
+  EXPECT_GT(height_of(letters), short_one);
+  EXPECT_EQ(height_of("mine:a=1,b=2,c=3,d=4,e=5"), short_one + 20);
 }
 
 TEST(PlanStory, AHostileNameIsTextInPictureAndPage) {

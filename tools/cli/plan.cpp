@@ -170,8 +170,10 @@ std::string animation(const Arguments& arguments, const Plan& plan, std::uint64_
   const Machine* machine = chosen ? &chosen->machine : nullptr;
   auto story = report::story_of(plan, machine, static_cast<double>(bytes));
   if (chosen) story.machine = chosen->name;
-  const auto drawing = report::draw_story(story, chosen ? &machine->topology() : nullptr);
-  return arguments.format == "svg" ? drawing.svg : report::plan_page(story, drawing);
+  const bool file = arguments.format == "svg";
+  const auto drawing = report::draw_story(story, chosen ? &machine->topology() : nullptr,
+                                          file ? report::Colours::plain : report::Colours::page);
+  return file ? drawing.svg : report::plan_page(story, drawing);
 }
 
 int run(const Arguments& arguments) {

@@ -26,6 +26,11 @@ using trainer::TrainingSettings;
 constexpr int most_ranks = 256;  // threads of a World
 constexpr int most_epochs = 1'000'000;
 constexpr std::int64_t most_micro_batches = 4096;
+/// Where buckets are cut within tensors (stage 2 of sharded), ResNet-18 has 44,000 of these in
+/// every step; of single numbers it would have 11 million.
+constexpr std::uint64_t least_bucket = 1024;
+/// Bytes a second. At this rate LeNet's gradients take four seconds of every step.
+constexpr std::uint64_t least_wire = 64 << 10;
 constexpr double largest_number = 1e300;
 
 double number_of(std::string_view option, const std::string& text, double least, bool or_equal,
@@ -40,9 +45,9 @@ double number_of(std::string_view option, const std::string& text, double least,
   return *number;
 }
 
-std::uint64_t bytes_of(std::string_view option, const std::string& text) {
+std::uint64_t bytes_of(std::string_view option, const std::string& text, std::uint64_t least) {
   const auto bytes = size_in_bytes(option, text);
-  if (bytes == 0) reject(option, "at least one byte", text);
+  if (bytes < least) reject(option, fmt::format("at least {}", format_bytes(least)), text);
   return bytes;
 }
 
@@ -113,9 +118,9 @@ void set_strategy(const TrainArguments& a, trainer::StrategySettings& strategy) 
   if (a.wire_type != "gradients" && a.wire_type != "bfloat16")
     reject("--wire-type", "gradients or bfloat16", a.wire_type);
   strategy.narrow_wire = a.wire_type == "bfloat16";
-  if (!a.bucket.empty()) strategy.buckets.bytes = bytes_of("--bucket", a.bucket);
+  if (!a.bucket.empty()) strategy.buckets.bytes = bytes_of("--bucket", a.bucket, least_bucket);
   if (!a.first_bucket.empty())
-    strategy.buckets.first_bytes = bytes_of("--first-bucket", a.first_bucket);
+    strategy.buckets.first_bytes = bytes_of("--first-bucket", a.first_bucket, least_bucket);
   strategy.overlap = !a.no_overlap;
   if (!a.zero_stage.empty())
     strategy.zero_stage = static_cast<int>(count_of("--zero-stage", a.zero_stage, 1, 2));
@@ -187,7 +192,7 @@ TrainingSettings settings_of(const TrainArguments& a) {
   settings.synchronised_batch_norm = a.batch_norm == "synchronised";
   set_shares(a, settings);
   if (!a.slow_wire.empty())
-    settings.wire = static_cast<double>(bytes_of("--slow-wire", a.slow_wire));
+    settings.wire = static_cast<double>(bytes_of("--slow-wire", a.slow_wire, least_wire));
   settings.threads = static_cast<int>(count_of("--threads", a.threads, 1, 1024));
   settings.prefetch = count_of("--prefetch", a.prefetch, 0, 1000);
   settings.evaluate = !a.no_evaluation;
@@ -257,9 +262,10 @@ void add_train_options(CLI::App& command, TrainArguments& a) {
   add("--wire-type", a.wire_type, "TYPE",
       "gradients travel as they are (gradients; default) or as bfloat16");
   add("--bucket", a.bucket, "SIZE",
-      "distributed, sharded: bytes of a bucket (default: an eighth of all, or a 32nd for stage 2 "
-      "of "
-      "sharded; at most 25 MiB)");
+      fmt::format(
+          "distributed, sharded: bytes of a bucket, at least {} (default: an eighth of all, "
+          "or a 32nd for stage 2 of sharded; at most 25 MiB)",
+          format_bytes(least_bucket)));
   add("--first-bucket", a.first_bucket, "SIZE", "distributed, sharded: of the first to travel");
   flag("--no-overlap", a.no_overlap,
        "distributed, sharded: compute nothing while gradients travel");
@@ -271,14 +277,17 @@ void add_train_options(CLI::App& command, TrainArguments& a) {
       "as one rank with the whole batch would");
   add("--shares", a.shares, "N,N,...",
       fmt::format("Shares of every batch, a whole number for each rank, for ranks that are not "
-                  "equally fast; or \"measured\": by how fast they are in the first {} steps",
+                  "equally fast; or \"measured\" (not with --compare): by how fast they are in the "
+                  "first {} steps",
                   trainer::steps_to_measure_shares));
   add("--slow-ranks", a.slow_ranks, "X,X,...",
       "Let each rank compute so many times as long: what slower devices would do");
   add("--micro-batches", a.micro_batches, "N",
       "pipeline: parts of a batch that follow one another through the ranks (default: 4)");
   add("--slow-wire", a.slow_wire, "SIZE",
-      "Let collectives last longer, by their bytes at SIZE a second: what slow links would do");
+      fmt::format("Let collectives last longer, by their bytes at SIZE a second, at least {}: what "
+                  "slow links would do",
+                  format_bytes(least_wire)));
   add("--threads", a.threads, "N",
       "Threads that a rank computes with (default: 1; more are slower where cores are shared)");
   add("--prefetch", a.prefetch, "N", "Batches made ahead on a thread (default: 2; 0: no thread)");

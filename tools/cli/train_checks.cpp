@@ -39,9 +39,7 @@ void refuse(const Given& given, std::initializer_list<std::string_view> names,
 void check_meaning(bool compare, const Given& given, const trainer::TrainingSettings& settings,
                    const std::vector<StrategyKind>& kinds) {
   if (compare)
-    refuse(given,
-           {"epochs", "no-evaluation", "checkpoint", "checkpoint-steps", "resume", "shares",
-            "slow-ranks"},
+    refuse(given, {"epochs", "no-evaluation", "checkpoint", "checkpoint-steps", "resume"},
            "with --compare");
   else
     refuse(given, {"rounds", "warmup-steps"}, "without --compare");

@@ -10,6 +10,7 @@
 #include "ringside/tools/cli/commands.hpp"
 #include "ringside/trainer/compare.hpp"
 #include "ringside/trainer/report.hpp"
+#include "ringside/trainer/shares.hpp"
 #include "ringside/trainer/strategies/split.hpp"
 
 namespace ringside::cli {
@@ -19,11 +20,14 @@ using trainer::Contender;
 using trainer::StrategyKind;
 using trainer::TrainingSettings;
 
-/// One rank, then every strategy on so many ranks, by every algorithm.
+/// One rank, then every strategy on so many ranks, by every algorithm. The one has the whole batch,
+/// and nothing slows it.
 std::vector<Contender> contenders_of(const TrainArguments& a, const TrainingSettings& settings,
                                      const std::vector<StrategyKind>& kinds) {
   Contender one{1, settings.strategy};
   one.strategy.kind = StrategyKind::single;
+  one.strategy.shares.clear();
+  one.strategy.slow_ranks.clear();
   std::vector<Contender> contenders = {one};
   for (const int ranks : ranks_of(a.ranks.empty() ? "2" : a.ranks))
     for (const StrategyKind kind : kinds) {
@@ -35,6 +39,7 @@ std::vector<Contender> contenders_of(const TrainArguments& a, const TrainingSett
         const bool by_algorithm = kind != StrategyKind::data_parallel && !splits_network(kind);
         contender.strategy.algorithm = by_algorithm ? algorithm : "";
         trainer::check_split(kind, settings.model, ranks);
+        trainer::check_speeds(contender.strategy.shares, contender.strategy.slow_ranks, ranks);
         check_algorithm(contender.strategy, ranks, settings.backend);
         contenders.push_back(contender);
         if (!by_algorithm) break;
@@ -50,6 +55,9 @@ void train_compare(const TrainArguments& a, const Given& given) {
   if (settings.backend.kind == trainer::BackendKind::mpi)
     throw Error(ErrorCode::bad_input,
                 "--compare: the number of ranks changes, which --backend mpi cannot");
+  if (settings.measured_shares)
+    throw Error(ErrorCode::bad_input,
+                "--shares measured: not with --compare, whose turns are too short for it");
   const auto kinds = kinds_of(a);
   check_meaning(a.compare, given, settings, kinds);
   constexpr std::int64_t steps_by_default = 30;

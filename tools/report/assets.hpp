@@ -11,6 +11,8 @@ struct Script {
   std::string_view text, sha256;
 };
 
+/// Comes before the other two: see with_theme (colours.hpp).
+[[nodiscard]] std::string_view theme_style();
 [[nodiscard]] std::string_view page_style();
 [[nodiscard]] Script page_script();
 /// Chart.js; an empty text where the build had none.

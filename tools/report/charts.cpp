@@ -103,10 +103,9 @@ Json marks(const Variant& variant, Quantity quantity) {
          {"below", below.label},
          {"above", above.label},
          {"clear", crossover.clear},
-         {"text",
-          fmt::format("from {} on {} is faster than {}{}",
-                      format_bytes(static_cast<std::uint64_t>(crossover.bytes)), above.label,
-                      below.label, crossover.clear ? "" : " (within the spread)")}});
+         {"text", fmt::format("{} {} becomes faster than {}{}",
+                              format_between(crossover.before, crossover.behind), above.label,
+                              below.label, crossover.clear ? "" : " (within the spread)")}});
   }
   return list;
 }

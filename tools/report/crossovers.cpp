@@ -50,7 +50,9 @@ std::vector<Crossover> crossovers(std::span<const Series> series) {
     const double part = behind + ahead > 0 ? behind / (behind + ahead) : 0.5;
     const auto between = [part](double a, double b) { return a * std::pow(b / a, part); };
     found.push_back(
-        {.bytes = between(static_cast<double>(*left), static_cast<double>(*right)),
+        {.before = *left,
+         .behind = *right,
+         .bytes = between(static_cast<double>(*left), static_cast<double>(*right)),
          .us = between(old_left->us, old_right->us),
          .below = *below,
          .above = *above,

@@ -16,8 +16,9 @@ namespace ringside::report {
 
 /// Two lines that cross, both the fastest on their side.
 struct Crossover {
-  double bytes = 0, us = 0;
-  std::size_t below = 0, above = 0;  ///< which series is the fastest below, and above
+  std::uint64_t before = 0, behind = 0;  ///< the two sizes that it lies between; bytes
+  double bytes = 0, us = 0;              ///< where the lines are drawn to cross: no more is known
+  std::size_t below = 0, above = 0;      ///< which series is the fastest below, and above
   /// The spreads of the two do not overlap, neither at the size before nor at the one behind.
   bool clear = true;
 };

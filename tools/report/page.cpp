@@ -7,6 +7,7 @@
 
 #include "ringside/base/json_write.hpp"
 #include "ringside/tools/report/assets.hpp"
+#include "ringside/tools/report/colours.hpp"
 #include "ringside/tools/report/html.hpp"
 #include "ringside/tools/report/sections.hpp"
 
@@ -35,7 +36,7 @@ std::string head(const std::string& title) {
       "<meta name=\"color-scheme\" content=\"light dark\">\n"
       "<title>{}</title>\n<style>{}</style>\n</head>\n",
       script_hash(chart_library().sha256), script_hash(page_script().sha256), escaped(title),
-      page_style());
+      with_theme(page_style()));
 }
 
 std::string navigation(const std::vector<Section>& sections) {

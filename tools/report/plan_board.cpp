@@ -15,15 +15,27 @@ constexpr double beginning = 0.8, pause_between = 0.25, ending = 2.5, least_step
 /// More little pictures than that would be a large file that nobody reads.
 constexpr std::size_t most_board_cells = 2600;
 
+/// Before the ranks: of the longest name of a step.
+double label_width(const Story& story) {
+  constexpr double letter = 7.2, least = 58;
+  std::size_t most = 0;
+  for (const auto& step : story.steps) most = std::max(most, step.label.size());
+  return std::max(letter * static_cast<double>(most) + 8, least);
+}
+
 class BoardDrawer {
  public:
   BoardDrawer(const Story& story, const Course& course)
       : story_(story),
         course_(course),
         grid_(most_cells(story), 62, 5, 12),
-        column_(std::max(grid_.width + 18, 64.0)),
+        label_(label_width(story)),
+        column_(std::max(grid_.width + 12, 60.0)),
         row_height_(std::max(grid_.height, 14.0) + 12),
-        width_(label + column_ * story.ranks + after) {}
+        width_(label_ + column_ * story.ranks +
+               (story.unit_seconds > 0 ? room_for_seconds : room_for_messages)) {}
+
+  [[nodiscard]] double width() const { return width_; }
 
   Board draw(double x, double top) {
     std::string svg =
@@ -36,9 +48,11 @@ class BoardDrawer {
               width_, 14};
     for (int rank = 0; rank < story_.ranks; ++rank)
       svg += fmt::format("<text class=\"dim\" x=\"{:.1f}\" y=\"0\">rank {}</text>",
-                         label + rank * column_, rank);
-    svg += fmt::format("<text class=\"dim end\" x=\"{:.1f}\" y=\"0\">time (messages)</text>\n",
-                       width_);
+                         label_ + rank * column_, rank);
+    svg += fmt::format(
+        "<text class=\"dim end\" x=\"{0:.1f}\" y=\"{1}\">time</text><text class=\"dim end\" "
+        "x=\"{0:.1f}\" y=\"0\">(messages)</text>\n",
+        width_, -line);
     double y = 12, so_far = 0;
     for (int step = -1; step < static_cast<int>(story_.steps.size()); ++step) {
       if (step >= 0) so_far += story_.steps[static_cast<std::size_t>(step)].duration;
@@ -49,7 +63,8 @@ class BoardDrawer {
   }
 
  private:
-  static constexpr double label = 92, after = 130;
+  static constexpr double room_for_messages = 54, room_for_seconds = 120;  ///< behind the ranks
+  static constexpr double line = 14;  ///< of the heads of the columns
 
   [[nodiscard]] const std::vector<std::vector<StoryCell>>& cells_after(int step) const {
     return step < 0 ? story_.start : story_.steps[static_cast<std::size_t>(step)].after;
@@ -71,7 +86,7 @@ class BoardDrawer {
       for (std::size_t i = 0; i < count; ++i) {
         const Spot at = grid_.at(i);
         svg += still_cell(cells_after(step)[static_cast<std::size_t>(rank)][i],
-                          label + rank * column_ + at.x, y + at.y);
+                          label_ + rank * column_ + at.x, y + at.y);
       }
     }
     return svg + fmt::format("<text class=\"end\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text></g>\n",
@@ -116,17 +131,16 @@ class BoardDrawer {
       svg += fmt::format(
           "<text x=\"{0:.1f}\" y=\"{1:.1f}\">{2:.3g}</text><text x=\"{0:.1f}\" "
           "y=\"{3:.1f}\">{4:.3g}</text>",
-          label + rank * column_, y + 12, story_.received[i], y + 28, story_.sent[i]);
+          label_ + rank * column_, y + 12, story_.received[i], y + 28, story_.sent[i]);
     }
-    return svg +
-           fmt::format("<text class=\"dim end\" x=\"{:.1f}\" y=\"{:.1f}\">whole messages</text>\n",
-                       width_, y + 12);
+    return svg + fmt::format("<text class=\"dim end\" x=\"{:.1f}\" y=\"{:.1f}\">messages</text>\n",
+                             width_, y + 12);
   }
 
   const Story& story_;
   const Course& course_;
   CellGrid grid_;
-  double column_, row_height_, width_;
+  double label_, column_, row_height_, width_;
 };
 
 }  // namespace
@@ -191,6 +205,11 @@ std::size_t most_cells(const Story& story) {
   std::size_t most = 1;
   for (const auto& cells : story.start) most = std::max(most, cells.size());
   return most;
+}
+
+double board_width(const Story& story) {
+  const Course nothing_moves;
+  return BoardDrawer(story, nothing_moves).width();
 }
 
 Board draw_board(const Story& story, const Course& course, double x, double y) {

@@ -50,6 +50,7 @@ struct Board {
   std::string svg;
   double width = 0, height = 0;
 };
+[[nodiscard]] double board_width(const Story& story);
 [[nodiscard]] Board draw_board(const Story& story, const Course& course, double x, double y);
 
 }  // namespace ringside::report

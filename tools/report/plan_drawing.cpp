@@ -12,6 +12,7 @@
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/text.hpp"
+#include "ringside/tools/report/colours.hpp"
 #include "ringside/tools/report/html.hpp"
 #include "ringside/tools/report/machine_layout.hpp"
 #include "ringside/tools/report/plan_board.hpp"
@@ -21,9 +22,10 @@ namespace ringside::report {
 namespace {
 
 constexpr std::string_view style = R"(
-.plan{font:13px system-ui,sans-serif;background:var(--page,#fff)}
+.plan{font:13px system-ui,sans-serif}
+.plan .page{fill:var(--page,#fff)}
 .plan text{fill:var(--ink,#1d2733)}
-.plan .dim{fill:var(--dim,#5b6673);font-size:11px}
+.plan .dim{fill:var(--dim,#5b6673);font-size:12px}
 .plan .big{font-size:17px;font-weight:600}
 .plan .mid{text-anchor:middle}.plan .end{text-anchor:end}
 .plan .rank{fill:var(--panel,#f6f8fa);stroke:var(--line,#8894a3)}
@@ -42,15 +44,34 @@ constexpr std::string_view style = R"(
 .plan .c4{fill:#f2d14c}.plan .c5{fill:#a99be0}.plan .c6{fill:#c9a27b}.plan .c7{fill:#9fb4c4}
 )";
 
-constexpr double margin = 24, header = 20;
+constexpr double margin = 14, header = 20;
+
+/// Of UTF-8: a byte that no letter begins with.
+bool is_inside_letter(char byte) { return (static_cast<unsigned char>(byte) & 0xc0U) == 0x80U; }
+
+/// The words in lines of so many letters at the most: broken behind a blank or a comma, and where
+/// there is neither.
+std::vector<std::string> wrapped(std::string_view words, std::size_t letters) {
+  std::vector<std::string> lines;
+  while (words.size() > letters) {
+    const auto last = words.find_last_of(" ,", letters - 1);
+    std::size_t length = last == std::string_view::npos ? letters : last + 1;
+    while (length > 1 && is_inside_letter(words[length])) --length;
+    lines.emplace_back(trim(words.substr(0, length)));
+    words.remove_prefix(length);
+  }
+  lines.emplace_back(words);
+  return lines;
+}
 
 std::string time(double seconds) { return fmt::format("{:.4f}", seconds); }
 
 class Drawer {
  public:
-  Drawer(const Story& story, const Topology* topology)
+  Drawer(const Story& story, const Topology* topology, Colours colours)
       : story_(story),
         topology_(topology),
+        style_(colours == Colours::page ? style : plain_colours(style)),
         course_(course_of(story)),
         grid_(most_cells(story), 106, 12, 22),
         box_width_(std::max(grid_.width + 16, 76.0)),
@@ -58,30 +79,30 @@ class Drawer {
 
   Drawing draw() {
     place_ranks();
-    const double board_top = scene_height_ + scene_top + 18;
+    const double inner_width = std::max(scene_width_, board_width(story_));
+    const std::string head = heading(inner_width);
+    aside_ = margin + (inner_width - scene_width_) / 2;
+    for (auto& spot : spots_) spot = {spot.x + aside_, spot.y + scene_top_};
+    const double board_top = scene_height_ + scene_top_ + 32;
     const Board board = draw_board(story_, course_, margin, board_top);
-    aside_ = margin + std::max(0.0, (board.width - scene_width_) / 2);
-    for (auto& spot : spots_) spot.x += aside_;
     // What moves goes over everything, its way below the boxes.
-    std::string body = heading() + links() + steps(&Drawer::arrow) + parts();
+    std::string body = head + links() + steps(&Drawer::arrow) + parts();
     for (int rank = 0; rank < story_.ranks; ++rank) body += rank_svg(rank);
     body += steps(&Drawer::token);
-    const double width = std::max(scene_width_, board.width) + 2 * margin;
+    const double width = inner_width + 2 * margin;
     const std::string name = fmt::format("{}: {}", story_.spec, story_.call);
     std::string svg = fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"plan\" id=\"plan\" viewBox=\"0 0 "
         "{0:.0f} "
         "{1:.0f}\" width=\"{0:.0f}\" height=\"{1:.0f}\" role=\"img\" aria-labelledby=\"plan-title "
         "plan-about\">\n<title id=\"plan-title\">{2}</title>\n<desc id=\"plan-about\">{3}</desc>\n"
-        "<style>{4}</style>\n{5}{6}</svg>\n",
-        width, board_top + board.height + margin, escaped(name), escaped(about()), style, body,
+        "<style>{4}</style>\n<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n{5}{6}</svg>\n",
+        width, board_top + board.height + margin, escaped(name), escaped(about()), style_, body,
         board.svg);
-    return {std::move(svg), course_.begins, course_.ends, course_.length};
+    return {std::move(svg), width, course_.begins, course_.ends, course_.length};
   }
 
  private:
-  static constexpr double scene_top = 84;
-
   [[nodiscard]] std::string about() const {
     std::string words = fmt::format("{} steps.", story_.steps.size());
     for (const auto& step : story_.steps) {
@@ -101,7 +122,6 @@ class Drawer {
       place_on_machine();
     else
       place_in_circle();
-    for (auto& spot : spots_) spot.y += scene_top;
   }
 
   void place_in_circle() {
@@ -164,7 +184,7 @@ class Drawer {
   }
   /// In the coordinates of the scene's group.
   [[nodiscard]] Spot local(int rank) const {
-    return {spot(rank).x - aside_, spot(rank).y - scene_top};
+    return {spot(rank).x - aside_, spot(rank).y - scene_top_};
   }
 
   // ---- time
@@ -197,33 +217,45 @@ class Drawer {
 
   // ---- parts of the picture
 
-  [[nodiscard]] std::string heading() const {
-    const double total = story_.duration();
-    const bool predicted = story_.unit_seconds > 0;
-    const std::string words =
-        fmt::format("{} step{}; {} {:.4g} times the whole message {}", story_.steps.size(),
-                    story_.steps.size() == 1 ? "" : "s",
-                    predicted ? "predicted from the busiest link alone:"
-                              : "counted by the busiest rank's port:",
-                    total,
-                    predicted ? fmt::format("from GPU to GPU, {} for {}",
-                                            format_duration(Seconds(total * story_.unit_seconds)),
-                                            format_bytes(static_cast<std::uint64_t>(story_.bytes)))
-                              : "through one port");
-    std::string svg = fmt::format(
-        "<text class=\"big\" x=\"{0}\" y=\"32\">{1}</text><text x=\"{0}\" y=\"52\">{2}</text>"
-        "<text class=\"dim\" x=\"{0}\" y=\"70\">{3}</text>\n",
-        margin, escaped(story_.spec),
-        escaped(story_.call + (story_.machine.empty() ? "" : ", on " + story_.machine)),
-        escaped(words));
-    if (story_.fault)
-      svg += fmt::format("<text x=\"{}\" y=\"{}\">stops: {}</text>\n", margin, scene_top + 6,
-                         escaped(*story_.fault));
+  /// The lines above the scene, which begins below them.
+  [[nodiscard]] std::string heading(double width) {
+    constexpr double first_baseline = 28, below = 18;
+    std::string svg;
+    double y = first_baseline;
+    const auto add = [&](const std::string& words, std::string_view look, double letter,
+                         double height) {
+      for (const auto& line : wrapped(words, static_cast<std::size_t>(width / letter))) {
+        svg += fmt::format("<text class=\"{}\" x=\"{}\" y=\"{}\">{}</text>\n", look, margin, y,
+                           escaped(line));
+        y += height;
+      }
+    };
+    // Letters are taken to be as wide as those of a wide font, DejaVu Sans.
+    add(story_.spec, "big", 11, 20);
+    add(story_.call + (story_.machine.empty() ? "" : ", on " + story_.machine), "said", 8, 18);
+    add(length_in_words(), "dim", 7.2, 16);
+    if (story_.fault) add("stops: " + *story_.fault, "said", 8, 18);
+    scene_top_ = y - below + 14;
     return svg;
   }
 
+  [[nodiscard]] std::string length_in_words() const {
+    const double total = story_.duration();
+    const bool predicted = story_.unit_seconds > 0;
+    return fmt::format("{} step{}; {} {:.4g} times the whole message {}", story_.steps.size(),
+                       story_.steps.size() == 1 ? "" : "s",
+                       predicted ? "predicted from the busiest link alone:"
+                                 : "counted by the busiest rank's port:",
+                       total,
+                       predicted
+                           ? fmt::format("from GPU to GPU, {} for {}",
+                                         format_duration(Seconds(total * story_.unit_seconds)),
+                                         format_bytes(static_cast<std::uint64_t>(story_.bytes)))
+                           : "through one port");
+  }
+
   [[nodiscard]] std::string scene(const std::string& svg) const {
-    return fmt::format("<g transform=\"translate({:.1f} {})\">\n{}</g>\n", aside_, scene_top, svg);
+    return fmt::format("<g transform=\"translate({:.1f} {})\">\n{}</g>\n", aside_, scene_top_, svg);
   }
 
   [[nodiscard]] std::string links() const {
@@ -359,6 +391,7 @@ class Drawer {
 
   const Story& story_;
   const Topology* topology_;
+  std::string style_;
   Course course_;
   CellGrid grid_;
   double box_width_, box_height_;
@@ -366,13 +399,13 @@ class Drawer {
   std::vector<NodeId> gpus_;
   std::vector<Spot> spots_;  // centres, by rank
   double scene_width_ = 0, scene_height_ = 0;
-  double aside_ = margin;  // of the scene
+  double aside_ = margin, scene_top_ = 0;  // where the scene begins
 };
 
 }  // namespace
 
-Drawing draw_story(const Story& story, const Topology* topology) {
-  return Drawer(story, topology).draw();
+Drawing draw_story(const Story& story, const Topology* topology, Colours colours) {
+  return Drawer(story, topology, colours).draw();
 }
 
 }  // namespace ringside::report

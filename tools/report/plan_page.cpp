@@ -5,6 +5,7 @@
 
 #include "ringside/base/json_write.hpp"
 #include "ringside/tools/report/assets.hpp"
+#include "ringside/tools/report/colours.hpp"
 #include "ringside/tools/report/html.hpp"
 
 namespace ringside::report {
@@ -45,7 +46,8 @@ std::string plan_page(const Story& story, const Drawing& drawing) {
       "<meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n<style>{}</style>\n"
       "</head>\n<body>\n<main>\n<h1 class=\"unseen\">{}</h1>\n{}<p id=\"now\" role=\"status\" "
       "aria-live=\"polite\">Start"
-      "</p>\n<div class=\"scene\">{}</div>\n<p class=\"legend\">Stripes in a chunk: whose "
+      "</p>\n<div class=\"scene\" style=\"--natural:{:.0f}px\">{}</div>\n<p "
+      "class=\"legend\">Stripes in a chunk: whose "
       "contributions "
       "it has; framed: complete; dashed frame: scratch. oR[C]: output chunk C of rank R, iR: "
       "input. "
@@ -53,9 +55,9 @@ std::string plan_page(const Story& story, const Drawing& drawing) {
       "follow.</p>\n"
       "</main>\n<script type=\"application/json\" id=\"data\">{}</script>\n<script>{}</script>\n"
       "</body>\n</html>\n",
-      script_hash(animation_script().sha256), escaped(title), animation_style(), escaped(title),
-      controls, drawing.svg, script_json(dump_json(data_of(story, drawing), -1)),
-      animation_script().text);
+      script_hash(animation_script().sha256), escaped(title), with_theme(animation_style()),
+      escaped(title), controls, drawing.width, drawing.svg,
+      script_json(dump_json(data_of(story, drawing), -1)), animation_script().text);
 }
 
 }  // namespace ringside::report

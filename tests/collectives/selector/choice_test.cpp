@@ -109,6 +109,17 @@ TEST(Choice, ReasonsNameTheRowAndTheNearestMeasurement) {
             "at 64 KiB: two_shot 4.5 us, ring 7 us");
 }
 
+TEST(Choice, ReasonsDoNotTellAChangeMorePreciselyThanItWasMeasured) {
+  TuningRow row_of_three =
+      row(Collective::all_reduce, 2, 2, {{0, "chain"}, {1449, "one_shot"}, {2897, "two_shot"}});
+  row_of_three.measured = {{1024, {{"chain", 1}}}, {2048, {{"one_shot", 2}}}, {4096, {}}};
+  const Choice choice = choose(table_of({row_of_three}), {"host", 2}, all_reduce(2), 1500);
+  EXPECT_TRUE(
+      choice.why.starts_with("test table: one_shot from a size between 1 KiB and 2 KiB "
+                             "below a size between 2 KiB and 4 KiB for all_reduce"))
+      << choice.why;
+}
+
 TEST(Choice, EveryRequestGetsAnAnswerThatServesIt) {
   const auto partial = table_of({row(Collective::all_reduce, 2, 2, {{0, "halving_doubling"}})});
   for (const TuningTable* table : {&default_tuning(), &partial})
