@@ -265,9 +265,8 @@ cudaError_t launch_checksum(const std::byte* data, std::size_t bytes, std::uint6
   if (const cudaError_t error = current_multiprocessors(multiprocessors); error != cudaSuccess)
     return error;
   const std::uint64_t words = bytes / checksum_word_bytes + 1;
-  const auto blocks = static_cast<unsigned>(
-      std::min<std::uint64_t>((words + fold_threads - 1) / fold_threads,
-                              std::uint64_t{multiprocessors} * resident_blocks));
+  const auto blocks = static_cast<unsigned>(std::min<std::uint64_t>(
+      (words + fold_threads - 1) / fold_threads, std::uint64_t{multiprocessors} * resident_blocks));
   ChecksumParameters p{data, bytes, sum};
   return launch_kernel(checksum_kernel(), blocks, fold_threads, &p, stream);
 }
