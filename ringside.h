@@ -39,12 +39,13 @@ enum {
   RINGSIDE_BAD_INPUT = 2,         ///< a file, a spec string or a plug-in cannot be read
   RINGSIDE_UNSUPPORTED = 3,       ///< legal, but this algorithm, build or machine cannot do it
   RINGSIDE_MISMATCH = 4,          ///< ranks of one communicator made different calls
-  RINGSIDE_TIMEOUT = 5,   ///< a rank did not arrive, or did not go on, within the time limit
-  RINGSIDE_ABORTED = 6,   ///< the communicator was aborted
-  RINGSIDE_FAILED = 7,    ///< the communicator failed in an earlier call
-  RINGSIDE_IO = 8,        ///< the operating system refused (file, process, memory)
-  RINGSIDE_INTERNAL = 9,  ///< a defect in Ringside
-  RINGSIDE_DEVICE = 10    ///< a GPU or its runtime refused or failed
+  RINGSIDE_TIMEOUT = 5,    ///< a rank did not arrive, or did not go on, within the time limit
+  RINGSIDE_ABORTED = 6,    ///< the communicator was aborted
+  RINGSIDE_FAILED = 7,     ///< the communicator failed in an earlier call
+  RINGSIDE_IO = 8,         ///< the operating system refused (file, process, memory)
+  RINGSIDE_INTERNAL = 9,   ///< a defect in Ringside
+  RINGSIDE_DEVICE = 10,    ///< a GPU or its runtime refused or failed
+  RINGSIDE_CORRUPTED = 11  ///< bytes that arrived differ from those sent (the option `checksum`)
 };
 
 /// "ok", "invalid_argument", ...; "unknown" for other numbers.

@@ -26,6 +26,8 @@ std::string_view to_string(ErrorCode code) {
       return "internal";
     case ErrorCode::device:
       return "device";
+    case ErrorCode::corrupted:
+      return "corrupted";
   }
   return "unknown";  // a value that came through the C interface
 }

@@ -22,6 +22,7 @@ enum class ErrorCode : int {
   io = 8,                ///< the operating system refused (file, process, memory)
   internal = 9,          ///< a defect in Ringside
   device = 10,           ///< a GPU or its runtime refused or failed
+  corrupted = 11,        ///< bytes that arrived differ from those sent (the option `checksum`)
 };
 
 /// The code's name as printed in messages and JSON ("bad_input").

@@ -82,6 +82,9 @@ inline constexpr auto option_table = std::to_array<OptionDefinition>({
      {},
      0,
      4080},
+    {"checksum", OptionType::boolean, "false",
+     "collectives are checked from end to end: bytes that arrive other than they were sent are an "
+     "error; the results are the same, calls take longer"},
     {"algorithm", OptionType::text, "auto",
      "spec string of the algorithm used where a call names none, such as ring:slices=8"},
     {"plugins", OptionType::text, "",

@@ -29,7 +29,7 @@ std::uint64_t longest_input(Operation collective, int ranks, ElementType type,
 }  // namespace
 
 std::string inline_remark(const BenchRequest& request) {
-  if (request.backend == BackendKind::openmpi) return {};
+  if (request.backend == BackendKind::openmpi || option<bool>("checksum")) return {};
   const bool on_processes = request.backend == BackendKind::mpi;
   std::size_t most = 0;
   bool any = false;

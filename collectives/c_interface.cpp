@@ -50,6 +50,7 @@ static_assert(RINGSIDE_FAILED == static_cast<int>(ErrorCode::failed));
 static_assert(RINGSIDE_IO == static_cast<int>(ErrorCode::io));
 static_assert(RINGSIDE_INTERNAL == static_cast<int>(ErrorCode::internal));
 static_assert(RINGSIDE_DEVICE == static_cast<int>(ErrorCode::device));
+static_assert(RINGSIDE_CORRUPTED == static_cast<int>(ErrorCode::corrupted));
 static_assert(RINGSIDE_INT8 == static_cast<int>(ElementType::int8));
 static_assert(RINGSIDE_UINT8 == static_cast<int>(ElementType::uint8));
 static_assert(RINGSIDE_INT32 == static_cast<int>(ElementType::int32));
@@ -208,7 +209,7 @@ using namespace ringside;  // NOLINT(google-build-using-namespace): what follows
 
 const char* ringside_status_name(ringside_status status) {
   if (status == RINGSIDE_OK) return "ok";
-  if (status < RINGSIDE_INVALID_ARGUMENT || status > RINGSIDE_DEVICE) return "unknown";
+  if (status < RINGSIDE_INVALID_ARGUMENT || status > RINGSIDE_CORRUPTED) return "unknown";
   return to_string(static_cast<ErrorCode>(status)).data();  // of literals: they end with a zero
 }
 

@@ -83,6 +83,7 @@ class ControlInterface {
   virtual void fail_call(std::uint64_t n, int code) = 0;
   [[nodiscard]] virtual std::string failed_call() const = 0;
   virtual void fault_operation(std::uint64_t n, int code) = 0;
+  virtual void spoil_peer_copy(std::uint64_t n) = 0;
   virtual void release_hangs() = 0;
   virtual void host_access(const void* address, std::size_t bytes, bool writes) = 0;
 
@@ -128,6 +129,10 @@ class Control {
   /// The n-th operation since the reset fails when it runs: nothing of it happens, and from then on
   /// calls that involve its device return `code`, until cudaDeviceReset. 0: none.
   static void fault_operation(std::uint64_t n, int code) { get().fault_operation(n, code); }
+
+  /// The n-th copy from now on from one device's memory to another's, counted from 1, stores one
+  /// bit that was not sent. 0: none.
+  static void spoil_peer_copy(std::uint64_t n) { get().spoil_peer_copy(n); }
 
   /// Operations that a planted fault hangs can run now, without effect.
   static void release_hangs() { get().release_hangs(); }

@@ -101,7 +101,7 @@ void Runtime::start(const Configuration& wanted) {
   checker.reset(wanted.check);
   counts = {};
   calls_by_entry_.clear();
-  dropped_wait_ = failed_call_ = faulty_operation_ = 0;
+  dropped_wait_ = failed_call_ = faulty_operation_ = spoiled_copy_ = 0;
   failed_entry_.reset();
   host_time = 0;
   streams_made_ = 0;
@@ -190,6 +190,11 @@ void Runtime::fault_operation(std::uint64_t n, int code) {
   const Lock lock(mutex);
   faulty_operation_ = n;
   operation_error_ = static_cast<cudaError_t>(code);
+}
+
+void Runtime::spoil_peer_copy(std::uint64_t n) {
+  const Lock lock(mutex);
+  spoiled_copy_ = n;
 }
 
 void Runtime::release_hangs() {

@@ -128,6 +128,7 @@ class Runtime final : public ControlInterface {
   void fail_call(std::uint64_t n, int code) override;
   [[nodiscard]] std::string failed_call() const override;
   void fault_operation(std::uint64_t n, int code) override;
+  void spoil_peer_copy(std::uint64_t n) override;
   void release_hangs() override;
   void host_access(const void* address, std::size_t bytes, bool writes) override;
 
@@ -135,6 +136,8 @@ class Runtime final : public ControlInterface {
   [[nodiscard]] std::vector<std::string> list_leaks() const;
   /// Whether this cudaStreamWaitEvent is the one to drop.
   bool wait_dropped() { return ++counts.waits == dropped_wait_; }
+  /// Whether this copy between devices is the one to spoil.
+  bool peer_copy_spoiled() { return spoiled_copy_ > 0 && --spoiled_copy_ == 0; }
 
  private:
   Runtime();
@@ -170,7 +173,7 @@ class Runtime final : public ControlInterface {
   std::uint64_t generation_ = 0;
   std::uint64_t streams_made_ = 0;
   std::optional<std::size_t> failed_entry_;  ///< the function that was made to fail
-  std::uint64_t dropped_wait_ = 0, failed_call_ = 0, faulty_operation_ = 0;
+  std::uint64_t dropped_wait_ = 0, failed_call_ = 0, faulty_operation_ = 0, spoiled_copy_ = 0;
   cudaError_t call_error_ = cudaSuccess, operation_error_ = cudaSuccess;
   std::vector<std::uint64_t> calls_by_entry_;
   std::vector<std::unique_ptr<Stream>> per_thread_streams_;

@@ -28,6 +28,9 @@ const char* name_of(WorkKind kind) {
 /// How far a planted `offset` moves what is stored, in bytes.
 constexpr std::size_t fault_offset = 256;
 
+/// What is wrong with a spoiled byte.
+constexpr std::byte flipped{0x10};
+
 /// Latencies in microseconds and bandwidths in bytes a microsecond: the order of magnitude of a
 /// PCIe machine, chosen so that ratios between paths look right. Nothing may be concluded from
 /// them.
@@ -54,6 +57,12 @@ const HardwareFault* planted(Runtime& runtime, FaultKind kind, int from, int to,
 /// The device that data come from when this work stores.
 int sender(const Work& work) {
   return work.kind == WorkKind::copy ? work.source_device : work.device;
+}
+
+bool goes_between_devices(const Work& work) {
+  return work.kind == WorkKind::copy && work.source_device != host &&
+         work.destination_device != host && work.source_device != work.destination_device &&
+         work.bytes > 0;
 }
 
 bool direct(const Work& work) { return work.kind != WorkKind::copy || work.peer_access; }
@@ -91,7 +100,7 @@ void spoil(const Spoiled& spoiled) {
       break;
     }
     case FaultKind::corrupt:
-      bytes[count / 2] ^= std::byte{0x10};
+      bytes[count / 2] ^= flipped;
       break;
     case FaultKind::hang:
     case FaultKind::slow:
@@ -141,6 +150,8 @@ void run_work(Runtime& runtime, const Work& work) {
   if (!runtime.hardware_faults.empty()) spoiled = spoiled_stores(runtime, work);
   perform_work(work);
   for (const Spoiled& each : spoiled) spoil(each);
+  if (goes_between_devices(work) && runtime.peer_copy_spoiled())
+    work.destination[work.bytes / 2] ^= flipped;
 }
 
 double cost(Runtime& runtime, const Work& work) {

@@ -14,6 +14,7 @@
 #include "ringside/collectives/executors/cuda/runtime.hpp"
 #include "ringside/tests/collectives/cuda/gpu_test.hpp"
 #include "ringside/tests/fakecuda/control.hpp"
+#include "ringside/tests/faults/checksum_table.hpp"
 #include "ringside/tests/faults/fault_table.hpp"
 #include "ringside/tests/support/outcome.hpp"
 
@@ -62,17 +63,23 @@ class DeviceCallMemory final : public CallMemory {
   cuda::DeviceMemory input_, output_;
 };
 
-TEST(Faults, AreToldToEveryRankOfGpus) {
-  const FaultyExecutor gpus{"cuda",
-                            [](int ranks) {
-                              std::vector<int> devices(static_cast<std::size_t>(ranks));
-                              std::iota(devices.begin(), devices.end(), 0);
-                              return World::cuda(devices);
-                            },
-                            [](const UniformCall& call, int rank, int ranks) {
-                              return std::make_unique<DeviceCallMemory>(call, rank, ranks);
-                            }};
-  fmt::print("{}", run_fault_table(gpus));
+FaultyExecutor gpus() {
+  return {"cuda",
+          [](int ranks) {
+            std::vector<int> devices(static_cast<std::size_t>(ranks));
+            std::iota(devices.begin(), devices.end(), 0);
+            return World::cuda(devices);
+          },
+          [](const UniformCall& call, int rank, int ranks) {
+            return std::make_unique<DeviceCallMemory>(call, rank, ranks);
+          }};
+}
+
+TEST(Faults, AreToldToEveryRankOfGpus) { fmt::print("{}", run_fault_table(gpus())); }
+
+TEST(Faults, ACorruptedChunkIsFoundByEveryRankOfGpus) {
+  fmt::print("{}", run_checksum_table(
+                       gpus(), [](bool spoils) { Control::spoil_peer_copy(spoils ? 1 : 0); }));
 }
 
 // --- an operation that fails ---------------------------------------------------------------------

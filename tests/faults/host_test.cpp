@@ -16,18 +16,24 @@
 
 #include "ringside/base/clock.hpp"
 #include "ringside/tests/collectives/host/works.hpp"
+#include "ringside/tests/faults/checksum_table.hpp"
 #include "ringside/tests/faults/fault_table.hpp"
 #include "ringside/tests/support/outcome.hpp"
 
 namespace ringside::tests {
 namespace {
 
-TEST(Faults, AreToldToEveryRankOfThreads) {
-  const FaultyExecutor threads{"host", [](int ranks) { return World::threads(ranks); },
-                               [](const UniformCall& call, int rank, int ranks) {
-                                 return std::make_unique<CallMemory>(call, rank, ranks);
-                               }};
-  fmt::print("{}", run_fault_table(threads));
+FaultyExecutor threads() {
+  return {"host", [](int ranks) { return World::threads(ranks); },
+          [](const UniformCall& call, int rank, int ranks) {
+            return std::make_unique<CallMemory>(call, rank, ranks);
+          }};
+}
+
+TEST(Faults, AreToldToEveryRankOfThreads) { fmt::print("{}", run_fault_table(threads())); }
+
+TEST(Faults, ACorruptedChunkIsFoundByEveryRankOfThreads) {
+  fmt::print("{}", run_checksum_table(threads(), spoil_next_chunk));
 }
 
 // --- a rank that stalls inside an op -------------------------------------------------------------

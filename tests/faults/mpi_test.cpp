@@ -17,18 +17,27 @@
 #include "ringside/tests/collectives/host/works.hpp"
 
 #include "ringside/tests/collectives/mpi/mpi_main.hpp"
+#include "ringside/tests/faults/checksum_table.hpp"
 #include "ringside/tests/faults/fault_table.hpp"
 #include "ringside/tests/support/outcome.hpp"
 
 namespace ringside::tests {
 namespace {
 
+FaultyExecutor processes() {
+  return {"mpi", [](int) { return World::mpi(); },
+          [](const UniformCall& call, int rank, int ranks) {
+            return std::make_unique<CallMemory>(call, rank, ranks);
+          }};
+}
+
 TEST(Faults, AreToldToEveryRankOfProcesses) {
-  const FaultyExecutor processes{"mpi", [](int) { return World::mpi(); },
-                                 [](const UniformCall& call, int rank, int ranks) {
-                                   return std::make_unique<CallMemory>(call, rank, ranks);
-                                 }};
-  const std::string table = run_fault_table(processes);
+  const std::string table = run_fault_table(processes());
+  if (mpi_rank() == 0) fmt::print("{}", table);
+}
+
+TEST(Faults, ACorruptedChunkIsFoundByEveryRankOfProcesses) {
+  const std::string table = run_checksum_table(processes(), spoil_next_chunk);
   if (mpi_rank() == 0) fmt::print("{}", table);
 }
 

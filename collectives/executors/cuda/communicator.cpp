@@ -134,7 +134,9 @@ void CudaCommunicator::run(const Call& call) {
     Error error = *refused;
     throw error;
   }
-  if (!call.options->stream && call.collective != Collective::barrier) await_end(call);
+  if (call.collective == Collective::barrier) return;
+  if (!call.options->stream || has_checksums()) await_end(call);
+  if (has_checksums()) compare_sums(call);
 }
 
 Choice CudaCommunicator::choice_for(const Request& request, std::size_t bytes,
@@ -158,6 +160,7 @@ Prepared CudaCommunicator::prepare(const Call& call) {
     });
   prepared.entry.signature =
       host::Signature::of(call, size(), prepared.plans.hash, prepared.plans.spec);
+  prepared.entry.signature.summed = has_checksums();
   prepared.entry.digest = host::digest_of(prepared.entry.signature);
   return prepared;
 }
@@ -201,8 +204,10 @@ const Program& CudaCommunicator::program(const Call& call, Prepared& prepared,
     const FoldShape values{
         .type = call.type, .op = call.op, .scalar = call.options->scalar, .ranks = size()};
     program = std::make_unique<const Program>(Program::bind(
-        prepared.plans.by_placement[which], all_blocks(call, size()), values, shared_->access()));
+        prepared.plans.by_placement[which], all_blocks(call, size()), values, shared_->access(),
+        has_checksums() ? Program::Checksums::all : Program::Checksums::none));
   }
+  if (program->checks) compared_ = program.get();
   return *program;
 }
 
@@ -273,6 +278,15 @@ void CudaCommunicator::await_end(const Call& call) {
                   device)
              .with_peer(rank()));
   check_devices();
+}
+
+void CudaCommunicator::compare_sums(const Call& call) {
+  const host::WaitPolicy policy = meeting_->policy_for(*call.options);
+  const std::uint64_t number = meeting_->entered_calls();
+  meeting_->meet_again(call, policy);  // all ranks' sums are there
+  if (rank() == 0)
+    if (auto error = shared_->issuer().sums().difference(*compared_, number)) fail(*error);
+  meeting_->meet_again(call, policy);
 }
 
 void CudaCommunicator::check_devices() {

@@ -71,6 +71,10 @@ class CudaCommunicator final : public Communicator::Implementation {
   [[nodiscard]] std::vector<RankCall> rank_calls() const;
   const Program& program(const Call& call, Prepared& prepared, Placement placement);
   void await_end(const Call& call);
+  /// With checksums, when the own part is done: rank 0 compares all ranks' sums, and all learn of
+  /// it.
+  void compare_sums(const Call& call);
+  [[nodiscard]] bool has_checksums() const { return shared_->meeting()->job().checksum(); }
   /// Fails if the device of any rank has failed by now: what this rank got may come from there.
   void check_devices();
 
@@ -81,6 +85,7 @@ class CudaCommunicator final : public Communicator::Implementation {
   std::shared_ptr<Shared> shared_;
   std::unique_ptr<host::HostCommunicator> meeting_;
   CallCache<Prepared> prepared_calls_;
+  const Program* compared_ = nullptr;  // of the call under way, if it has checksums
 };
 
 }  // namespace ringside::cuda

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "ringside/collectives/reduction/cuda/checksum_kernel.hpp"
+
 namespace ringside::cuda {
 namespace {
 
@@ -54,7 +56,7 @@ class Issue {
     for (std::size_t i = 0; i < program_.steps.size(); ++i) {
       const Step& step = program_.steps[i];
       try {
-        run_step(step, marks_[i]);
+        run_step(i, marks_[i]);
       } catch (const Error& error) {
         throw located(error, program_, step);
       }
@@ -103,9 +105,11 @@ class Issue {
   /// What ranks put in their streams before the call.
   void enter() {
     entered_.resize(ranks_.size());
+    if (program_.checks) sum_inputs();
     for (int rank = 0; rank < program_.ranks; ++rank) {
       const RankCall& call = ranks_[static_cast<std::size_t>(rank)];
-      if (call.is_idle || first_of_stream_[static_cast<std::size_t>(rank)] != rank) continue;
+      const bool is_idle = call.is_idle && !program_.checks;
+      if (is_idle || first_of_stream_[static_cast<std::size_t>(rank)] != rank) continue;
       entered_[static_cast<std::size_t>(rank)] =
           record(rank, call.stream, order_.append(streams_.number_of_user(rank)));
     }
@@ -166,6 +170,9 @@ class Issue {
     for (const Address& at : program_.addresses_of(step, program_.runs_of(step).front()))
       if (at.is_users() && entered(at.rank()).event != nullptr)
         add(needs, {entered(at.rank()).moment.point, &entered(at.rank())});
+    // Its sums begin at zero behind that.
+    if (const int rank = program_.rank_of(step); program_.checks)
+      add(needs, {entered(rank).moment.point, &entered(rank)});
     if (earlier_.empty()) return;
     conflicts_.clear();
     find_conflicts(step, conflicts_);
@@ -174,7 +181,8 @@ class Issue {
         add(needs, {point, &earlier_[static_cast<std::size_t>(point.stream)]});
   }
 
-  void run_step(const Step& step, Mark& mark) {
+  void run_step(std::size_t i, Mark& mark) {
+    const Step& step = program_.steps[i];
     const int rank = program_.rank_of(step);
     const int number = number_of(step);
     cudaStream_t stream = streams_.lane(rank, lane_of(step));
@@ -185,7 +193,9 @@ class Issue {
     if (setting_.captures && needs_.empty() && order_.latest(number).clock.empty())
       needs_.push_back({entered(rank).moment.point, &entered(rank)});
     wait_for_needed(rank, stream, number, needs_);
+    if (program_.checks) add_sums(rank, program_.checks->before(i), stream);
     for (const Run& run : program_.runs_of(step)) execute(step, run, stream);
+    if (program_.checks) add_sums(rank, program_.checks->after(i), stream);
     const Moment moment = order_.append(number);
     visit_scratch(step, [&](const Address& at, std::size_t bytes, bool writes) {
       scratch_.note(at.rank(), at.kind(), at.offset, bytes, writes, moment.point);
@@ -203,6 +213,7 @@ class Issue {
     for (int rank = 0; rank < program_.ranks; ++rank)
       join(rank, steps[static_cast<std::size_t>(rank)]);
     if (setting_.captures) join_the_rest();
+    if (program_.checks) sum_outputs();
   }
 
   /// A capture ends well only if every stream has been joined.
@@ -221,6 +232,47 @@ class Issue {
     for (const auto step : steps) add(needs, {marks_[step].moment.point, &marks_[step]});
     wait_for_needed(rank, ranks_[static_cast<std::size_t>(rank)].stream,
                     streams_.number_of_user(rank), needs);
+  }
+
+  // --- checksums ---------------------------------------------------------------------------------
+
+  [[nodiscard]] std::uint64_t* sums_of(int rank) {
+    return reinterpret_cast<std::uint64_t*>(
+        scratch_.address(rank, Base::scratch) +
+        program_.checks->tables[static_cast<std::size_t>(rank)]);
+  }
+  [[nodiscard]] std::size_t sum_bytes_of(int rank) const {
+    return program_.checks->sums[static_cast<std::size_t>(rank)] * sizeof(std::uint64_t);
+  }
+
+  void add_sums(int rank, std::span<const Checks::Task> tasks, cudaStream_t stream) {
+    device_.set(streams_.device_of(rank));
+    for (const Checks::Task& task : tasks)
+      check(launch_checksum(operands_.place(task.at), task.bytes, sums_of(rank) + task.sum, stream),
+            "kernel launch", streams_.device_of(rank));
+  }
+
+  void sum_inputs() {
+    for (int rank = 0; rank < program_.ranks; ++rank) {
+      if (sum_bytes_of(rank) == 0) continue;
+      cudaStream_t stream = ranks_[static_cast<std::size_t>(rank)].stream;
+      device_.set(streams_.device_of(rank));
+      check(cudaMemsetAsync(sums_of(rank), 0, sum_bytes_of(rank), stream), "cudaMemsetAsync",
+            streams_.device_of(rank));
+      add_sums(rank, program_.checks->inputs[static_cast<std::size_t>(rank)], stream);
+    }
+  }
+
+  void sum_outputs() {
+    for (int rank = 0; rank < program_.ranks; ++rank) {
+      if (sum_bytes_of(rank) == 0) continue;
+      cudaStream_t stream = ranks_[static_cast<std::size_t>(rank)].stream;
+      add_sums(rank, program_.checks->outputs[static_cast<std::size_t>(rank)], stream);
+      check(cudaMemcpyAsync(
+                setting_.sums->of(rank, program_.checks->sums[static_cast<std::size_t>(rank)]),
+                sums_of(rank), sum_bytes_of(rank), cudaMemcpyDefault, stream),
+            "cudaMemcpyAsync", streams_.device_of(rank));
+    }
   }
 
   // --- data --------------------------------------------------------------------------------------

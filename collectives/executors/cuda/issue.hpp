@@ -6,6 +6,7 @@
 
 #include <span>
 
+#include "ringside/collectives/executors/cuda/checks.hpp"
 #include "ringside/collectives/executors/cuda/operands.hpp"
 #include "ringside/collectives/executors/cuda/program.hpp"
 #include "ringside/collectives/executors/cuda/scratch.hpp"
@@ -18,6 +19,8 @@ struct IssueSetting {
   /// Every stream that is used is joined by one of the ranks' streams, as the end of a capture
   /// demands, and begins behind one.
   bool captures = false;
+  /// Where the sums of a program with checksums come to; all before in it is compared.
+  SumTables* sums = nullptr;
 };
 
 /// Puts all steps of a program in the lanes' streams, in order, with the waits between them.

@@ -34,6 +34,7 @@ Issuer::Issuer(const std::vector<int>& devices)
       ids_(devices.size(), 0),
       streams_(devices),
       scratch_(devices),
+      sums_(static_cast<int>(devices.size())),
       launches_(Stream::on(devices.front())),
       launched_(Event::on(devices.front())),
       graph_scratch_(devices),
@@ -58,14 +59,21 @@ Issuer::~Issuer() {
 void Issuer::run(const Program& program, std::vector<RankCall> ranks) {
   free_what_graphs_left();
   rank_streams_.complete(ranks);
-  if (const auto capture = capture_of(ranks, devices_))
+  if (const auto capture = capture_of(ranks, devices_)) {
+    if (program.checks)
+      throw Error(ErrorCode::unsupported,
+                  "option checksum: a call in a capture, whose sums nobody would compare");
     return user_captures_.issue(*capture, program, ranks, copies_);
-  if (!program.steps.empty()) {
+  }
+  if (!program.steps.empty() && !program.checks) {
     const auto make = [&] { return make_graph(program, ranks, devices_, graph_scratch_, copies_); };
     if (cudaGraphExec_t graph = graphs_.get(program.id, ranks, make)) return launch(graph, ranks);
   }
   follow_streams(ranks);
-  issue(program, ranks, streams_, scratch_, {.copies = copies_});
+  issue(program, ranks, streams_, scratch_, {.copies = copies_, .sums = &sums_});
+  if (program.checks) {
+    for (RankCall& rank : ranks) rank.is_idle = true;  // all are waited for
+  }
   rank_streams_.record_done(ranks);
 }
 

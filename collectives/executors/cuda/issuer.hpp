@@ -31,12 +31,17 @@ class Issuer {
   /// Issues a call: a rank's part in `ranks` without a stream gets one of our own. Throws
   /// Error(invalid_argument), with nothing done, if some of the ranks' streams are being captured
   /// and others are not, or if that capture has been spoiled; likewise, with nothing that runs, if
-  /// it is spoiled meanwhile; Error(device). The calling thread must be BesideCaptures.
+  /// it is spoiled meanwhile; Error(unsupported), likewise, for a program with checksums in a
+  /// capture; Error(device). The calling thread must be BesideCaptures.
   void run(const Program& program, std::vector<RankCall> ranks);
   /// Every rank's stream comes behind all ranks' streams. Likewise.
   void barrier(std::vector<RankCall> ranks);
 
-  /// An event behind the last call in a rank's part; for ranks without a stream.
+  /// What the last call with checksums has found, when all ranks' parts are done.
+  [[nodiscard]] const SumTables& sums() const { return sums_; }
+
+  /// An event behind the last call in a rank's part; for ranks without a stream, and with
+  /// checksums.
   [[nodiscard]] cudaEvent_t done(int rank) const { return rank_streams_.done(rank); }
   /// The streams that a rank's operations were put in.
   [[nodiscard]] std::vector<cudaStream_t> used_by(int rank) const;
@@ -52,6 +57,7 @@ class Issuer {
   std::vector<unsigned long long> ids_;  // by rank: the user's stream that the order knows
   Streams streams_;
   Scratch scratch_;
+  SumTables sums_;
 
   Stream launches_;  // where graphs are launched, one after another
   Event launched_;

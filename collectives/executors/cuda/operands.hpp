@@ -52,12 +52,12 @@ class Operands {
   Operands(const Program& program, std::span<const RankCall> ranks, Scratch& scratch, CopyWay way);
   /// Valid until it is called again.
   [[nodiscard]] const Operation& of(const Step& step, const Run& run);
-
- private:
-  [[nodiscard]] bool by_engine(const Step& step, std::size_t bytes) const;
   [[nodiscard]] std::byte* place(const Address& address) const {
     return bases_[address.base] + address.offset;
   }
+
+ private:
+  [[nodiscard]] bool by_engine(const Step& step, std::size_t bytes) const;
 
   const Program& program_;
   CopyWay way_;

@@ -7,6 +7,7 @@
 
 #include "ringside/base/error.hpp"
 #include "ringside/collectives/binding.hpp"
+#include "ringside/collectives/executors/cuda/checks.hpp"
 #include "ringside/collectives/executors/cuda/order.hpp"
 #include "ringside/collectives/executors/program_parts.hpp"
 #include "ringside/collectives/executors/scratch_places.hpp"
@@ -30,7 +31,8 @@ class Binder {
     program_.element_bytes = size_of(values.type);
   }
 
-  void bind() {
+  void bind(Program::Checksums checksums) {
+    if (checksums == Program::Checksums::all) checks_.emplace(plan_, schedule_, values_);
     const int slices = plan_.shape().slices;
     first_step_.assign(static_cast<std::size_t>(slices) * plan_.size(), 0);
     for (int slice = 0; slice < slices; ++slice)
@@ -40,9 +42,24 @@ class Binder {
       program_.scratch.push_back(elements * program_.element_bytes);
     for (const auto elements : places_.host())
       program_.host_scratch.push_back(elements * program_.element_bytes);
+    if (!checks_) return;
+    add_ends();
+    program_.checks = std::make_shared<const Checks>(checks_->finish(program_.scratch));
   }
 
  private:
+  /// The slices of all ranks' inputs and outputs.
+  void add_ends() {
+    for (int rank = 0; rank < plan_.ranks(); ++rank)
+      for (const Buffer buffer : {Buffer::input, Buffer::output})
+        for_each_chunk(plan_, rank, buffer, [&](const Location& location) {
+          for (int slice = 0; slice < plan_.shape().slices; ++slice)
+            if (const std::size_t elements = binding_.extent(location, 0, slice).length)
+              checks_->add_end(location, slice, address(location, 0, slice),
+                               elements * program_.element_bytes);
+        });
+  }
+
   void add_step(int op, int slice) {
     const Op view = plan_.op(static_cast<std::size_t>(op));
     const OpFacts& facts = schedule_.facts[static_cast<std::size_t>(op)];
@@ -64,6 +81,7 @@ class Binder {
     for (int offset = 0; offset < view.count; ++offset) add_run(view, offset, slice, step);
     step.waits = number_in_program(program_.waits.size()) - step.first_wait;
     step.runs = number_in_program(program_.runs.size()) - step.first_run;
+    if (checks_) checks_->end_step();
     choose_way(view, facts, step);
     first_step_[static_cast<std::size_t>(slice) * plan_.size() + static_cast<std::size_t>(op)] =
         number_in_program(program_.steps.size());
@@ -125,9 +143,14 @@ class Binder {
       program_.addresses.push_back(address(source, offset, slice));
     for (const auto& destination : view.destinations)
       program_.addresses.push_back(address(destination, offset, slice));
-    if (program_.runs.size() > step.first_run &&
-        continues(program_.runs.back(), program_.runs.back().elements * program_.element_bytes,
-                  program_.addresses, first)) {
+    if (checks_) {
+      checks_->add_run(step.op, offset, slice, std::span(program_.addresses).subspan(first),
+                       elements * program_.element_bytes);
+      program_.runs.push_back({elements, first});
+    } else if (program_.runs.size() > step.first_run &&
+               continues(program_.runs.back(),
+                         program_.runs.back().elements * program_.element_bytes, program_.addresses,
+                         first)) {
       program_.runs.back().elements += elements;
       program_.addresses.resize(first);
     } else {
@@ -154,6 +177,8 @@ class Binder {
       moments.push_back(order.append(stream));
       last[step.stream] = i;
       if (step.runs == 0) continue;
+      // Its rank's sums are complete behind all its own steps.
+      if (checks_) last_at[static_cast<std::size_t>(program_.rank_of(step))][step.stream] = i;
       for (const Address& at : program_.addresses_of(step, program_.runs_of(step).front()))
         if (at.is_users()) last_at[static_cast<std::size_t>(at.rank())][step.stream] = i;
     }
@@ -179,6 +204,7 @@ class Binder {
   FoldShape values_;
   const AccessMatrix& access_;
   Program& program_;
+  std::optional<CheckBinder> checks_;
   std::vector<FoldShape> shapes_;          // of the program's kernels
   std::vector<std::uint32_t> first_step_;  // [slice x ops + op]
 };
@@ -203,12 +229,12 @@ std::size_t Program::bytes() const {
 
 Program Program::bind(std::shared_ptr<const CompiledPlan> compiled,
                       std::span<const std::size_t> block_elements, const FoldShape& values,
-                      const AccessMatrix& access) {
+                      const AccessMatrix& access, Checksums checksums) {
   static std::atomic<std::uint64_t> programs{0};
   Program program;
   program.id = ++programs;
   program.compiled = std::move(compiled);
-  Binder(*program.compiled, block_elements, values, access, program).bind();
+  Binder(*program.compiled, block_elements, values, access, program).bind(checksums);
   return program;
 }
 

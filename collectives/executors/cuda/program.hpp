@@ -61,6 +61,8 @@ struct Step {
   bool recorded = false;   ///< somebody waits for it
 };
 
+struct Checks;
+
 struct Program {
   std::uint64_t id = 0;  ///< no other program has it
   std::shared_ptr<const CompiledPlan> compiled;
@@ -77,6 +79,7 @@ struct Program {
   std::vector<std::uint32_t> last_steps;
   /// Bytes, by rank.
   std::vector<std::size_t> scratch, host_scratch;
+  std::shared_ptr<const Checks> checks;  ///< null: without checksums
 
   [[nodiscard]] int rank_of(const Step& step) const {
     return static_cast<int>(step.stream) / lanes;
@@ -95,11 +98,13 @@ struct Program {
   /// Of what is allocated for it.
   [[nodiscard]] std::size_t bytes() const;
 
+  enum class Checksums { none, all };
   /// Of `values` only type, operator, scalar and ranks are looked at. `access` is what the plan was
   /// lowered to. Throws Error(unsupported) for an op with more operands than a kernel takes.
   [[nodiscard]] static Program bind(std::shared_ptr<const CompiledPlan> compiled,
                                     std::span<const std::size_t> block_elements,
-                                    const FoldShape& values, const AccessMatrix& access);
+                                    const FoldShape& values, const AccessMatrix& access,
+                                    Checksums checksums = Checksums::none);
 };
 
 }  // namespace ringside::cuda

@@ -21,13 +21,21 @@ std::vector<PciAddress> addresses_of(const std::vector<int>& devices) {
   return addresses;
 }
 
+/// With checksums ranks reach each other by copies alone.
+AccessMatrix usable(AccessMatrix access, bool checksum) {
+  for (std::size_t a = 0; checksum && a < access.size(); ++a)
+    for (std::size_t b = 0; b < access.size(); ++b)
+      if (a != b && access[a][b] == Access::direct) access[a][b] = Access::copy_only;
+  return access;
+}
+
 }  // namespace
 
 Shared::Shared(std::shared_ptr<host::Shared> meeting, std::shared_ptr<const Devices> devices)
     : meeting_(std::move(meeting)),
       devices_(std::move(devices)),
       device_of_rank_(devices_->devices_of(meeting_->members())),
-      access_(devices_->access_among(meeting_->members())),
+      access_(usable(devices_->access_among(meeting_->members()), meeting_->job().checksum())),
       planned_(devices_->planned()),
       plans_(access_),
       issuer_(device_of_rank_),

@@ -14,6 +14,7 @@
 #include "ringside/base/threads.hpp"
 #include "ringside/collectives/backend.hpp"
 #include "ringside/collectives/executors/host/agreement.hpp"
+#include "ringside/collectives/executors/host/checks.hpp"
 #include "ringside/collectives/reduction/fold.hpp"
 #include "ringside/collectives/selector/choice.hpp"
 
@@ -59,7 +60,11 @@ HostCommunicator::HostCommunicator(std::shared_ptr<Shared> shared, int rank,
       rank_(rank),
       policy_(WaitPolicy::for_threads(shared_->ranks())),
       default_spec_(option<std::string>("algorithm")),
-      preparation_{rank, shared_->ranks(), shared_->job().most_inline(), {}},
+      preparation_{rank,
+                   shared_->ranks(),
+                   shared_->job().most_inline(),
+                   {},
+                   shared_->job().checksum() ? Program::Checksums::all : Program::Checksums::none},
       prepared_calls_(shared_->ranks()),
       call_(calls_before),
       bases_(static_cast<std::size_t>(shared_->ranks()) * bases_per_rank),
@@ -67,6 +72,9 @@ HostCommunicator::HostCommunicator(std::shared_ptr<Shared> shared, int rank,
       messages_(*shared_, rank, std::move(copy)) {
   (void)fold_isa();  // an option that cannot be used shows here, not in the middle of a call
   shared_->move_up(rank_, call_);
+  meeting_again_.signature.collective = Collective::barrier;
+  meeting_again_.signature.summed = true;
+  meeting_again_.digest = digest_of(meeting_again_.signature);
 }
 
 void HostCommunicator::run(const Call& call) {
@@ -90,7 +98,11 @@ void HostCommunicator::run(const Call& call) {
   const Placement placement = agree();
   if (prepared.small) return fold_messages(call, *prepared.small);
   if (call.collective == Collective::barrier) return;
-  run_program(call, prepared.program(placement), policy);
+  const Program& program = prepared.program(placement);
+  if (program.checks)
+    run_checked(call, program, policy);
+  else
+    run_program(call, program, policy);
 }
 
 WaitPolicy HostCommunicator::policy_for(const CallOptions& options) const {
@@ -303,34 +315,68 @@ void HostCommunicator::fold_messages(const Call& call, const SmallMessage& messa
 
 void HostCommunicator::run_program(const Call& call, const Program& program,
                                    const WaitPolicy& policy) {
+  collect_addresses();
+  run_ops(call, program, policy);
+}
+
+void HostCommunicator::run_checked(const Call& call, const Program& program,
+                                   const WaitPolicy& policy) {
+  collect_addresses();
+  const Checker checker(program, rank_, bases_.data(), call_ + 1);  // the ops' call
+  checker.sum_inputs();
+  meet_again(call, policy);
+  try {
+    run_ops(call, program, policy);
+    checker.compare_outputs();
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::corrupted) fail(error);
+    throw;
+  }
+  meet_again(call, policy);
+}
+
+void HostCommunicator::meet_again(const Call& call, const WaitPolicy& policy) {
+  publish(call, meeting_again_, nullptr);
+  await_entries(call, policy);
+  (void)agree();
+}
+
+void HostCommunicator::run_ops(const Call& call, const Program& program, const WaitPolicy& policy) {
   // First say so, then look: who fails does it the other way round (give_up).
   const BusyMark mark(shared_->busy(rank_), call_);
   light_fence();
   if (shared_->failure().flag().load(std::memory_order_acquire)) give_up();
-  collect_addresses();
   sources_.resize(std::max<std::size_t>(sources_.size(), program.most_sources));
   destinations_.resize(std::max<std::size_t>(destinations_.size(), program.most_destinations));
-  if (program.lanes.size() == 1)
-    run_single_lane(call, program, policy);
+  const auto run = [&](auto&& execute) {
+    if (program.lanes.size() == 1)
+      run_single_lane(call, program, policy, execute);
+    else
+      run_lanes(call, program, policy, execute);
+  };
+  if (program.checks)
+    run([&](const Step& step) { execute_checked(program, step); });
   else
-    run_lanes(call, program, policy);
+    run([&](const Step& step) { execute(program, step); });
   leave(call, program, policy);
 }
 
+template <class Execute>
 void HostCommunicator::run_single_lane(const Call& call, const Program& program,
-                                       const WaitPolicy& policy) {
+                                       const WaitPolicy& policy, Execute& execute) {
   Progress& own = shared_->progress_of(rank_, 0);
   std::uint32_t done = 0;
   for (const Step& step : program.lanes.front()) {
     for (std::uint32_t i = 0; i < step.waits; ++i)
       await(program.waits[step.first_wait + i], call, program, policy);
-    execute(program, step);
+    execute(step);
     own.done.store(progress(call_, ++done), std::memory_order_release);
   }
 }
 
-void HostCommunicator::run_lanes(const Call& call, const Program& program,
-                                 const WaitPolicy& policy) {
+template <class Execute>
+void HostCommunicator::run_lanes(const Call& call, const Program& program, const WaitPolicy& policy,
+                                 Execute& execute) {
   next_step_.assign(program.lanes.size(), 0);
   const auto unfinished = [&](std::size_t lane) {
     return next_step_[lane] < program.lanes[lane].size();
@@ -343,7 +389,7 @@ void HostCommunicator::run_lanes(const Call& call, const Program& program,
       while (unfinished(lane)) {
         const Step& step = program.lanes[lane][next_step_[lane]];
         if (first_unreached(program, step)) break;
-        execute(program, step);
+        execute(step);
         shared_->progress_of(rank_, static_cast<int>(lane))
             .done.store(progress(call_, ++next_step_[lane]), std::memory_order_release);
         moved = true;
@@ -371,6 +417,13 @@ void HostCommunicator::run_lanes(const Call& call, const Program& program,
 
 void HostCommunicator::execute(const Program& program, const Step& step) {
   fold_step(program, step, bases_.data(), sources_.data(), destinations_.data());
+}
+
+void HostCommunicator::execute_checked(const Program& program, const Step& step) {
+  const Checker checker(program, rank_, bases_.data(), call_);
+  checker.before(step);
+  execute(program, step);
+  checker.after(step);
 }
 
 bool HostCommunicator::reached(const BoundWait& wait) const {

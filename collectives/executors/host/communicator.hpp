@@ -45,6 +45,8 @@ class HostCommunicator final : public Communicator::Implementation {
   };
   /// `extra`: one more address that a rank publishes. Throws as any call does.
   Meeting meet(const Call& call, const Prepared& prepared, std::byte* extra);
+  /// A barrier within a call, a call of its own to those who count. Throws the cause of a failure.
+  void meet_again(const Call& call, const WaitPolicy& policy);
   /// The number of the call that this rank entered last, whatever came of it.
   [[nodiscard]] std::uint64_t entered_calls() const { return call_; }
   /// After a meeting: does `work`, which may touch the buffers of all who met. A rank that gives
@@ -108,9 +110,18 @@ class HostCommunicator final : public Communicator::Implementation {
   void fold_messages(const Call& call, const SmallMessage& message);
 
   void run_program(const Call& call, const Program& program, const WaitPolicy& policy);
-  void run_single_lane(const Call& call, const Program& program, const WaitPolicy& policy);
-  void run_lanes(const Call& call, const Program& program, const WaitPolicy& policy);
+  void run_ops(const Call& call, const Program& program, const WaitPolicy& policy);
+  /// With checksums: between two more meetings, when all inputs are summed, and when all ranks have
+  /// found their outputs right; so all of them learn of what any of them finds.
+  void run_checked(const Call& call, const Program& program, const WaitPolicy& policy);
+  template <class Execute>
+  void run_single_lane(const Call& call, const Program& program, const WaitPolicy& policy,
+                       Execute& execute);
+  template <class Execute>
+  void run_lanes(const Call& call, const Program& program, const WaitPolicy& policy,
+                 Execute& execute);
   void execute(const Program& program, const Step& step);
+  void execute_checked(const Program& program, const Step& step);
   void leave(const Call& call, const Program& program, const WaitPolicy& policy);
 
   [[nodiscard]] bool reached(const BoundWait& wait) const;
@@ -130,8 +141,9 @@ class HostCommunicator final : public Communicator::Implementation {
   std::string default_spec_;  // the option `algorithm`
   Preparation preparation_;
   CallCache<Prepared> prepared_calls_;
-  std::uint64_t call_;  // number of the call under way
-  int cpu_ = -1;        // where crowded: the core that this rank was last seen on
+  Prepared meeting_again_;  // of a barrier within a call
+  std::uint64_t call_;      // number of the call under way
+  int cpu_ = -1;            // where crowded: the core that this rank was last seen on
 
   std::array<std::uint64_t, 2> published_ = {};  // digest of the signature in either entry
   std::vector<std::byte*> bases_;                // by base_index

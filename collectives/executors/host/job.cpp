@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "ringside/base/options.hpp"
 #include "ringside/base/threads.hpp"
 #include "ringside/collectives/executors/host/shared.hpp"
 #include "ringside/collectives/executors/host/small_message.hpp"
@@ -14,7 +15,8 @@ namespace ringside::host {
 Job::Job(int ranks)
     : threads_(ranks),
       cores_(allowed_cpu_count()),
-      most_inline_(longest_small_message(ranks, cores_)),
+      checksum_(option<bool>("checksum")),
+      most_inline_(checksum_ ? 0 : longest_small_message(ranks, cores_)),
       tuning_(tuning_in_use()),
       with_a_core_each_(WaitPolicy::for_threads(1)),
       crowded_(WaitPolicy::for_threads(std::numeric_limits<int>::max())),

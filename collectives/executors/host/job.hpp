@@ -37,6 +37,8 @@ class Job {
   /// The longest input, in bytes, that travels in an entry: whether a call's entries hold messages
   /// or addresses must be the same for all ranks, whenever they look.
   [[nodiscard]] std::size_t most_inline() const { return most_inline_; }
+  /// Whether calls are made with checksums: then none travels in the entries.
+  [[nodiscard]] bool checksum() const { return checksum_; }
 
   /// So many threads more (or fewer) want a core: communication threads that have work. One
   /// without work sleeps and is not counted.
@@ -61,6 +63,7 @@ class Job {
 
   std::atomic<int> threads_;
   int cores_;
+  bool checksum_;
   std::size_t most_inline_;
   std::shared_ptr<const TuningTable> tuning_;
   WaitPolicy with_a_core_each_, crowded_;

@@ -31,13 +31,14 @@ Prepared prepare(const Call& call, const Preparation& how, PlanCache& plans) {
     for (std::size_t placement = 0; placement < prepared.programs.size(); ++placement) {
       const auto& compiled = plans_of.by_placement[placement];
       if (!compiled) continue;
-      auto program =
-          std::make_unique<const Program>(Program::bind(compiled, how.rank, blocks, values));
+      auto program = std::make_unique<const Program>(Program::bind(
+          compiled, how.rank, blocks, values, Program::HostSlots::among_the_others, how.checksums));
       prepared.scratch_bytes = std::max(prepared.scratch_bytes, program->scratch_bytes);
       prepared.programs[placement] = std::move(program);
     }
   }
   prepared.signature = Signature::of(call, how.ranks, plans_of.hash, plans_of.spec);
+  prepared.signature.summed = how.checksums == Program::Checksums::all;
   prepared.digest = digest_of(prepared.signature);
   return prepared;
 }

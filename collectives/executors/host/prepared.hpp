@@ -40,6 +40,7 @@ struct Preparation {
   std::size_t most_inline = 0;  ///< the longest message, in bytes, that travels in an entry
   SpecFor spec_for;
   PlanWait wait = {};
+  Program::Checksums checksums = Program::Checksums::none;
 };
 
 /// Makes it. Throws what PlanCache::get throws; Error(unsupported) if premul_sum cannot run the

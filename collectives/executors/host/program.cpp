@@ -8,6 +8,7 @@
 #include "ringside/base/cache.hpp"
 #include "ringside/base/error.hpp"
 #include "ringside/collectives/binding.hpp"
+#include "ringside/collectives/executors/host/checks.hpp"
 #include "ringside/collectives/executors/host/shared.hpp"
 #include "ringside/collectives/executors/program_parts.hpp"
 #include "ringside/collectives/executors/scratch_places.hpp"
@@ -30,7 +31,9 @@ class Binder {
     bypasses_cache_ = !plan_.request().in_place && user_bytes() > last_cache_bytes();
   }
 
-  void bind(int rank) {
+  void bind(int rank, Program::Checksums checksums) {
+    if (checksums == Program::Checksums::all)
+      checks_.emplace(plan_, schedule_, binding_, values_, rank);
     const int slices = plan_.shape().slices;
     for (int lane = 0; lane < schedule_.lanes; ++lane) {
       const auto& ops = schedule_.streams[stream_of(rank, lane)];
@@ -46,6 +49,9 @@ class Binder {
         (places_ ? places_->device()[of_rank] : binding_.length(rank, Buffer::scratch)) *
         element_bytes_;
     if (places_) program_.host_scratch_bytes = places_->host()[of_rank] * element_bytes_;
+    if (!checks_) return;
+    program_.scratch_bytes = checks_->scratch_bytes(rank);
+    program_.checks = std::make_shared<const Checks>(checks_->finish());
   }
 
  private:
@@ -127,9 +133,12 @@ class Binder {
     };
     for (const auto& source : view.sources) add(source);
     for (const auto& destination : view.destinations) add(destination);
-    if (program_.runs.size() > step.first_run &&
-        continues(program_.runs.back(), program_.runs.back().elements * element_bytes_,
-                  program_.addresses, first)) {
+    if (checks_) {
+      checks_->add_run(step.op, offset, slice);
+      program_.runs.push_back({elements, first});
+    } else if (program_.runs.size() > step.first_run &&
+               continues(program_.runs.back(), program_.runs.back().elements * element_bytes_,
+                         program_.addresses, first)) {
       program_.runs.back().elements += elements;
       program_.addresses.resize(first);
     } else {
@@ -144,6 +153,7 @@ class Binder {
   std::size_t element_bytes_;
   std::optional<ScratchPlaces> places_;  // if slots at the host are apart
   bool bypasses_cache_ = false;
+  std::optional<CheckBinder> checks_;
   Program& program_;
 };
 
@@ -154,15 +164,15 @@ std::size_t Program::bytes() const {
                     addresses.capacity() * sizeof(Address) +
                     kernels.capacity() * sizeof(FoldKernel) + shapes.capacity() * sizeof(FoldShape);
   for (const auto& lane : lanes) sum += lane.capacity() * sizeof(Step);
-  return sum + sizeof(Program);
+  return sum + sizeof(Program) + (checks ? checks->bytes() : 0);
 }
 
 Program Program::bind(std::shared_ptr<const CompiledPlan> compiled, int rank,
                       std::span<const std::size_t> block_elements, const FoldShape& values,
-                      HostSlots host_slots) {
+                      HostSlots host_slots, Checksums checksums) {
   Program program;
   program.compiled = std::move(compiled);
-  Binder(*program.compiled, block_elements, values, host_slots, program).bind(rank);
+  Binder(*program.compiled, block_elements, values, host_slots, program).bind(rank, checksums);
   return program;
 }
 

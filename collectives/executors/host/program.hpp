@@ -54,6 +54,8 @@ inline constexpr std::uint32_t bases_per_rank = 4;
   return static_cast<std::uint32_t>(rank) * bases_per_rank + bases_per_rank - 1;
 }
 
+struct Checks;
+
 struct Program {
   std::shared_ptr<const CompiledPlan> compiled;
   std::vector<std::vector<Step>> lanes;  ///< slice after slice, in listed order
@@ -66,17 +68,21 @@ struct Program {
   std::size_t scratch_bytes = 0;                          ///< of this rank
   std::size_t host_scratch_bytes = 0;                     ///< the same, if it is apart
   std::uint32_t most_sources = 0, most_destinations = 0;  ///< of a step
+  std::shared_ptr<const Checks> checks;                   ///< null: without checksums
 
   /// Of what is allocated for it.
   [[nodiscard]] std::size_t bytes() const;
 
   /// Where scratch slots at the host lie.
   enum class HostSlots { among_the_others, apart };
+  /// With checksums, runs are single chunks, and scratch has room for the sums behind the slots.
+  enum class Checksums { none, all };
   /// Of `values` only type, operator, scalar and ranks are looked at.
   [[nodiscard]] static Program bind(std::shared_ptr<const CompiledPlan> compiled, int rank,
                                     std::span<const std::size_t> block_elements,
                                     const FoldShape& values,
-                                    HostSlots host_slots = HostSlots::among_the_others);
+                                    HostSlots host_slots = HostSlots::among_the_others,
+                                    Checksums checksums = Checksums::none);
 };
 
 /// Places the operands of a step's runs, and after each calls `use(elements)`. `bases`: by

@@ -47,7 +47,7 @@ std::uint64_t digest_of(const Signature& s) {
   const auto small =
       static_cast<std::uint64_t>(s.collective) | static_cast<std::uint64_t>(s.type) << 8 |
       static_cast<std::uint64_t>(s.op) << 16 | static_cast<std::uint64_t>(s.in_stream) << 24 |
-      static_cast<std::uint64_t>(s.root) << 32;
+      static_cast<std::uint64_t>(s.summed) << 25 | static_cast<std::uint64_t>(s.root) << 32;
   std::uint64_t digest = seed;
   for (const auto word : {small, std::uint64_t{s.elements}, s.blocks_hash,
                           std::bit_cast<std::uint64_t>(s.scalar), s.plan_hash})
@@ -74,6 +74,8 @@ std::string differences(const Signature& a, const Signature& b) {
       to_string(b.placement));
   add(std::bit_cast<std::uint64_t>(a.scalar) != std::bit_cast<std::uint64_t>(b.scalar), "scalar",
       a.scalar, b.scalar);
+  const auto on = [](bool is_on) { return is_on ? "on" : "off"; };
+  add(a.summed != b.summed, "checksum", on(a.summed), on(b.summed));
   const auto stream = [](bool given) { return given ? "one" : "none"; };
   add(a.in_stream != b.in_stream, "stream", stream(a.in_stream), stream(b.in_stream));
   // The placement is part of the plan: that alone is no different algorithm.

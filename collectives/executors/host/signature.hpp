@@ -24,6 +24,7 @@ struct Signature {
   double scalar = 1.0;            ///< premul_sum; 1 for other operators
   std::uint64_t plan_hash = 0;    ///< algorithm, chunks, slices, lanes
   bool in_stream = false;         ///< where ranks must agree on giving a stream (NCCL): they do
+  bool summed = false;            ///< with checksums (the option `checksum`)
   const char* spec = "";          ///< for messages; lives as long as the communicator
 
   /// The signature of a call that runs the plans of this hash and spec.

@@ -79,9 +79,16 @@ class MpiCommunicator final : public Communicator::Implementation {
 
   /// What is to be run when all have entered; null: nothing, the call is over.
   [[nodiscard]] const Bound* settled(const Call& call, const Prepared& prepared);
+  /// The rest of a call that has begun.
+  void run_begun();
+  void begin_ops();
   void begin_ops(const Bound& bound);
   void end_ops() { board_->block(rank()).busy.call.store(0, std::memory_order_release); }
   void run_program(const Call& call, const Bound& bound, const host::WaitPolicy& policy);
+  void run_ops(const Call& call, const Bound& bound, const host::WaitPolicy& policy);
+  /// With checksums; as host::HostCommunicator.
+  void run_checked(const Call& call, const Bound& bound, const host::WaitPolicy& policy);
+  void meet_again(const Call& call, const host::WaitPolicy& policy);
   /// To be called while the rank waits for others to enter, or for ops; they fail the communicator
   /// when it is time.
   void entries_overdue(const Call& call, const host::WaitPolicy& policy, bool timed_out);
@@ -125,6 +132,7 @@ class MpiCommunicator final : public Communicator::Implementation {
   std::string default_spec_;                         // the option `algorithm`
   Gpu* gpu_;                                         // null: none
   std::vector<CallCache<Prepared>> prepared_calls_;  // by the memory of the own buffers
+  Prepared meeting_again_;                           // of a barrier within a call
   Runner::Memories own_;                             // of the call under way
   Memory memory_ = Memory::apart;                    // of its buffers
   std::uint64_t call_ = 0;                           // number of the call under way

@@ -24,7 +24,10 @@ Job::Job(std::shared_ptr<Team> team, std::shared_ptr<const Gpus> gpus)
     : team_(std::move(team)),
       gpus_(std::move(gpus)),
       tuning_(tuning_in_use()),
-      most_inline_(std::min<std::size_t>(option<std::uint64_t>("mpi_inline"), message_capacity)),
+      checksum_(option<bool>("checksum")),
+      most_inline_(
+          checksum_ ? 0
+                    : std::min<std::size_t>(option<std::uint64_t>("mpi_inline"), message_capacity)),
       cores_(team_->cores_of(team_->host_of(team_->rank()))),
       with_a_core_each_(host::WaitPolicy::for_threads(1)),
       crowded_(host::WaitPolicy::for_threads(std::numeric_limits<int>::max())),

@@ -28,6 +28,8 @@ class Job {
   [[nodiscard]] const TuningTable& tuning() const { return *tuning_; }
   /// The longest message that travels in an entry, the same for all ranks.
   [[nodiscard]] std::size_t most_inline() const { return most_inline_; }
+  /// Whether calls are made with checksums: then none travels in the entries.
+  [[nodiscard]] bool checksum() const { return checksum_; }
 
   /// How long to poll before yielding: long as long as every thread can have a core. Messages
   /// between hosts move on when they are looked at, so who may wait for one yields for longer
@@ -39,6 +41,7 @@ class Job {
   std::shared_ptr<Team> team_;
   std::shared_ptr<const Gpus> gpus_;
   std::shared_ptr<const TuningTable> tuning_;
+  bool checksum_;
   std::size_t most_inline_;
   int cores_;
   host::WaitPolicy with_a_core_each_, crowded_;

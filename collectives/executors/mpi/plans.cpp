@@ -130,7 +130,7 @@ std::size_t Prepared::bytes() const {
   return sum;
 }
 
-Plans::Plans(const Board& board, const Gpus& gpus)
+Plans::Plans(const Board& board, const Gpus& gpus, host::Program::Checksums checksums)
     : board_(board),
       gpu_(gpus.own()),
       rank_(board.rank()),
@@ -138,7 +138,8 @@ Plans::Plans(const Board& board, const Gpus& gpus)
       on_gpus_(gpus.all_have(members_of(board))),
       one_host_(board.one_host()),
       single_copies_(board.team().single_copies()),
-      copies_(board.team().copies()) {
+      copies_(board.team().copies()),
+      checksums_(checksums) {
   if (copies_ == Team::Copies::single && !single_copies_)
     throw Error(ErrorCode::unsupported,
                 "option mpi_copies: this system does not let processes copy each other's memory");
@@ -193,8 +194,9 @@ std::unique_ptr<const Bound> Plans::bind(Reach reach, const std::string& spec,
   // Where all memory of GPUs is reached, that is what stands for memory of the host.
   const bool apart = is_gpus(reach) && !(reach == Reach::gpu_staged && all_direct_);
   using HostSlots = host::Program::HostSlots;
-  bound->program = host::Program::bind(compiled, rank_, blocks, values,
-                                       apart ? HostSlots::apart : HostSlots::among_the_others);
+  bound->program =
+      host::Program::bind(compiled, rank_, blocks, values,
+                          apart ? HostSlots::apart : HostSlots::among_the_others, checksums_);
   bound->roles = roles_of(compiled->plan, reach);
   bound->lanes = agreed->plan.shape().lanes;
   bound->element_bytes = size_of(values.type);
@@ -221,6 +223,7 @@ Prepared Plans::prepare(const Call& call, std::size_t most_inline, Memory memory
   std::uint64_t hash = chosen.hash;  // of all plans that may come to be run
   const auto sign = [&] {
     prepared.signature = host::Signature::of(call, ranks_, hash, chosen.spec);
+    prepared.signature.summed = checksums_ == host::Program::Checksums::all;
     prepared.digest = host::digest_of(prepared.signature);
   };
   bool travels = true;  // the proof may allow it in one placement only
@@ -230,7 +233,10 @@ Prepared Plans::prepare(const Call& call, std::size_t most_inline, Memory memory
                                               blocks, values, most_inline);
     travels = travels && prepared.small;
   }
-  if (travels) return sign(), std::move(prepared);
+  if (travels) {
+    sign();
+    return prepared;
+  }
   prepared.small.reset();
   const std::size_t bytes = total_elements(call, ranks_) * size_of(call.type);
   prepared.with_private = reach_of_private();

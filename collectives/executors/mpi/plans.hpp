@@ -81,7 +81,7 @@ struct Prepared {
 class Plans {
  public:
   /// Both outlive it.
-  Plans(const Board& board, const Gpus& gpus);
+  Plans(const Board& board, const Gpus& gpus, host::Program::Checksums checksums);
 
   /// `most_inline`: the longest message, in bytes, that travels in an entry. `memory`: that of this
   /// rank's buffers. Throws as host::prepare.
@@ -107,6 +107,7 @@ class Plans {
   bool one_host_;
   bool single_copies_;
   Team::Copies copies_;
+  host::Program::Checksums checksums_;
   PlanCache base_;
   std::array<std::unique_ptr<PlanCache>, reaches> lowered_;
 };

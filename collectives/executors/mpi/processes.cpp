@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ringside/base/error.hpp"
+#include "ringside/base/options.hpp"
 #include "ringside/collectives/backend.hpp"
 #include "ringside/collectives/executors/mpi/communicator.hpp"
 #include "ringside/collectives/prover.hpp"
@@ -25,6 +26,9 @@ class MpiProcesses final : public Processes {
       throw Error(ErrorCode::invalid_argument,
                   fmt::format("a world of {} processes: 1 to {} are possible", transport_.size(),
                               max_proven_ranks));
+    if (device && option<bool>("checksum"))
+      throw Error(ErrorCode::unsupported,
+                  "option checksum: not where ranks are processes that have GPUs");
     team_ = std::make_shared<Team>(transport_);
     gpus_ = std::make_shared<Gpus>(*team_, device);
     job_ = std::make_shared<Job>(team_, gpus_);

@@ -122,6 +122,7 @@ bool Runner::advance_messages(std::size_t lane) {
       state.flights.pop_front();
   const std::uint32_t done = first_flight(lane).value_or(state.next);
   if (done == state.done) return moved;
+  if (bound_->program.checks) compare_landed(lane, done);
   set_done(lane, done);
   return true;
 }
@@ -161,6 +162,14 @@ void Runner::launch(const host::Step& step, std::size_t lane) {
 
 void Runner::execute(const host::Step& step, std::size_t lane) {
   if (on_gpu()) return launch(step, lane);
+  if (!bound_->program.checks) return execute(step);
+  const host::Checker checks = checker();
+  checks.before(step);
+  execute(step);
+  checks.after(step);
+}
+
+void Runner::execute(const host::Step& step) {
   const Role& role = bound_->roles[step.op];
   // The buffers of a rank may be shared where not all are.
   if (role.kind == Role::Kind::fold || has_shared_[static_cast<std::size_t>(role.peer)])
@@ -214,12 +223,15 @@ void Runner::begin_messages(const host::Step& step, std::size_t lane) {
   const Role& role = bound_->roles[step.op];
   const int peer = board_.member(role.peer);
   const int tag = tags_.lane(static_cast<int>(lane) % bound_->lanes);
+  const bool sends = role.kind == Role::Kind::send;
+  if (program.checks && sends) checker().before(step);
   for (std::uint32_t i = 0; i < step.runs; ++i) {
     const host::Run& run = program.runs[step.first_run + i];
     const Ends ends = ends_of(program, run, bases_);
     const std::size_t bytes = run.elements * bound_->element_bytes;
-    const bool sends = role.kind == Role::Kind::send;
     const std::uint32_t number = lanes_[lane].next;
+    if (program.checks)
+      lanes_[lane].flights.push_back({move_sum(step, i, sends, peer, tag), number});
     if (!on_gpu())
       lanes_[lane].flights.push_back({sends ? transport_.send(ends.from, bytes, peer, tag)
                                             : transport_.receive(ends.to, bytes, peer, tag),
@@ -229,6 +241,24 @@ void Runner::begin_messages(const host::Step& step, std::size_t lane) {
     else
       staged(lane).receive(ends.to, bytes, peer, tag, number);
   }
+}
+
+// --- checksums -----------------------------------------------------------------------------------
+
+void Runner::sum_inputs(std::uint64_t call) {
+  checker().sum_inputs();
+  call_ = call;
+}
+
+Ticket Runner::move_sum(const host::Step& step, std::uint32_t run, bool sends, int peer, int tag) {
+  std::byte* const sum = checker().sum_of_result(step, run);
+  return sends ? transport_.send(sum, sizeof(std::uint64_t), peer, tag)
+               : transport_.receive(sum, sizeof(std::uint64_t), peer, tag);
+}
+
+void Runner::compare_landed(std::size_t lane, std::uint32_t done) {
+  const auto& steps = bound_->program.lanes[lane];
+  for (std::uint32_t step = lanes_[lane].done; step < done; ++step) checker().after(steps[step]);
 }
 
 // --- waiting -------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@
 #include <optional>
 #include <vector>
 
+#include "ringside/collectives/executors/host/checks.hpp"
 #include "ringside/collectives/executors/mpi/board.hpp"
 #include "ringside/collectives/executors/mpi/exchange.hpp"
 #include "ringside/collectives/executors/mpi/gpu/gpus.hpp"
@@ -44,6 +45,11 @@ class Runner {
   };
   /// Begins with a program in the call of that number. The entries of near ranks must be there.
   void begin(const Bound& bound, std::uint64_t call, const Memories& own);
+  /// With checksums: sums the rank's input, before the call in which the steps are counted. Then
+  /// steps may throw Error(corrupted).
+  void sum_inputs(std::uint64_t call);
+  /// When nobody writes the rank's output any more. Throws Error(corrupted).
+  void compare_outputs() const { checker().compare_outputs(); }
   /// Does what can be done; true if that was anything. Throws Error(io) if the kernel refuses a
   /// copy or the MPI a message, Error(device) if the GPU fails.
   bool advance();
@@ -83,7 +89,16 @@ class Runner {
   bool advance_ops(std::size_t lane);
   bool advance_messages(std::size_t lane);
   void execute(const host::Step& step, std::size_t lane);
+  void execute(const host::Step& step);
   void copy(const host::Step& step, const Role& role);
+  [[nodiscard]] host::Checker checker() const {
+    return {bound_->program, board_.rank(), bases_.data(), call_};
+  }
+  /// Begins the message with the sum of what a step's run sends or receives.
+  [[nodiscard]] Ticket move_sum(const host::Step& step, std::uint32_t run, bool sends, int peer,
+                                int tag);
+  /// Compares what has come of a lane's messages up to a step.
+  void compare_landed(std::size_t lane, std::uint32_t done);
   void begin_messages(const host::Step& step, std::size_t lane);
   void set_done(std::size_t lane, std::uint32_t done);
   [[nodiscard]] Obstacle described(const host::BoundWait& wait) const;

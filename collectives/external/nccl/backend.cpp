@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "ringside/base/options.hpp"
 #include "ringside/collectives/executors/cuda/runtime.hpp"
 #include "ringside/collectives/external/nccl/communicator.hpp"
 
@@ -36,6 +37,9 @@ void check_devices_exist(const std::vector<int>& devices) {
 class NcclBackend final : public Backend {
  public:
   explicit NcclBackend(const std::vector<int>& devices) : devices_(devices) {
+    if (option<bool>("checksum"))
+      throw Error(ErrorCode::unsupported,
+                  "option checksum: not with NCCL, whose data we do not see");
     check_devices(devices);
     library_ = Library::open();
     check_devices_exist(devices);

@@ -9,6 +9,8 @@
 #include <string>
 
 #include "ringside/base/error.hpp"
+#include "ringside/collectives/reduction/checksum.hpp"
+#include "ringside/collectives/reduction/cuda/checksum_kernel.hpp"
 #include "ringside/collectives/reduction/element.hpp"
 
 namespace ringside::cuda {
@@ -255,6 +257,18 @@ DeviceFold resolve_device_fold(const FoldShape& shape) {
   fold.copies_ =
       resolved.k == 1 && fold.kind_ != FoldKind::scaled && fold.kind_ != FoldKind::divided;
   return fold;
+}
+
+cudaError_t launch_checksum(const std::byte* data, std::size_t bytes, std::uint64_t* sum,
+                            cudaStream_t stream) {
+  unsigned multiprocessors = 0;
+  if (const cudaError_t error = current_multiprocessors(multiprocessors); error != cudaSuccess)
+    return error;
+  const std::uint64_t words = bytes / checksum_word_bytes + 1;
+  const auto blocks = static_cast<unsigned>(std::min<std::uint64_t>(
+      (words + fold_threads - 1) / fold_threads, std::uint64_t{multiprocessors} * resident_blocks));
+  ChecksumParameters p{data, bytes, sum};
+  return launch_kernel(checksum_kernel(), blocks, fold_threads, &p, stream);
 }
 
 cudaError_t launch_spin(std::uint64_t cycles, cudaStream_t stream) {

@@ -378,8 +378,9 @@ static void setup(const char* plugin) {
   CHECK(strcmp(ringside_status_name(RINGSIDE_MISMATCH), "mismatch") == 0);
   CHECK(strcmp(ringside_status_name(RINGSIDE_INTERNAL), "internal") == 0);
   CHECK(strcmp(ringside_status_name(RINGSIDE_DEVICE), "device") == 0);
+  CHECK(strcmp(ringside_status_name(RINGSIDE_CORRUPTED), "corrupted") == 0);
   CHECK(strcmp(ringside_status_name(-1), "unknown") == 0);
-  CHECK(strcmp(ringside_status_name(11), "unknown") == 0);
+  CHECK(strcmp(ringside_status_name(12), "unknown") == 0);
   CHECK(!ringside_set_option("timeout", "30s"));
   CHECK_FAILS(ringside_set_option("timeout", "soon"), RINGSIDE_BAD_INPUT, "timeout");
   CHECK_FAILS(ringside_set_option(NULL, "1"), RINGSIDE_INVALID_ARGUMENT, "the name is NULL");

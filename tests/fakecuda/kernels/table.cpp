@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// The library's kernels as the test double takes them.
 #include "host_build.hpp"
+#include "ringside/collectives/reduction/cuda/checksum_kernel.hpp"
 #include "ringside/collectives/reduction/types.hpp"
 
 namespace ringside::tests::fakecuda {
@@ -27,6 +28,7 @@ extern "C" const ringside::tests::fakecuda::HostKernel* fakecuda_kernels(std::si
     enter_types<std::int8_t, std::uint8_t, std::int32_t, std::uint32_t, std::int64_t, std::uint64_t,
                 float16, float, double, bfloat16, float8_e4m3, float8_e5m2>();
     static_cast<void>(cuda::copy_kernels());
+    static_cast<void>(cuda::checksum_kernel());
     static_cast<void>(cuda::spin_kernel());
   }
   *count = host_kernels().size();
