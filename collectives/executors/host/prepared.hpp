@@ -39,8 +39,8 @@ struct Preparation {
   int ranks = 1;
   std::size_t most_inline = 0;  ///< the longest message, in bytes, that travels in an entry
   SpecFor spec_for;
-  PlanWait wait = {};
   Program::Checksums checksums = Program::Checksums::none;
+  PlanWait wait = {};
 };
 
 /// Makes it. Throws what PlanCache::get throws; Error(unsupported) if premul_sum cannot run the

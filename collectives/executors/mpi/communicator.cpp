@@ -233,70 +233,30 @@ void MpiCommunicator::await_stream(const Call& call, Seconds limit) const {
   gpu_->await(*call.options->stream, limit);
 }
 
-<<<<<<< HEAD
-// --- enter ---------------------------------------------------------------------------------------
+// --- waiting for others, ops, leave --------------------------------------------------------------
 
-Where MpiCommunicator::place(const Call& call, const Prepared& prepared, Memory memory) {
-  const std::uint64_t number = call_ + 1;
-  own_ = {call.input, call.output, nullptr, nullptr};
-  Where where{.memory = memory};
-  const auto set_exported = [&](std::uint32_t which, const std::byte* at) {
-    if (const auto place = job_->gpus().exports()->place_of(at)) where.exported[which] = *place;
-  };
-  if (prepared.scratch_bytes > 0)
-    where.scratch = board_->offset_of(board_->scratch(number, prepared.scratch_bytes));
-  if (prepared.gpu_scratch_bytes > 0 || prepared.pinned_bytes > 0) {
-    const auto& exports = job_->gpus().exports();
-    exports->tidy();
-    if (prepared.gpu_scratch_bytes > 0)
-      own_.gpu_scratch = board_->gpu_scratch(number, prepared.gpu_scratch_bytes, exports);
-    if (prepared.pinned_bytes > 0)
-      own_.pinned_scratch = board_->pinned_scratch(number, prepared.pinned_bytes, exports);
-    set_exported(host::base_index(0, Buffer::scratch), own_.gpu_scratch);
-    set_exported(host::host_scratch_index(0), own_.pinned_scratch);
+template <class Ready, class Overdue>
+void MpiCommunicator::await(Ready ready, const host::WaitPolicy& policy, host::Spins spins,
+                            Overdue overdue) {
+  if (host::spin_until(ready, spins)) return;
+  host::Backoff backoff(policy);
+  while (!ready()) {
+    if (board_->failure().set.load(std::memory_order_acquire)) give_up();
+    watch_.look();
+    const bool timed_out = !backoff.pause();
+    if (timed_out && ready()) return;
+    overdue(timed_out);
   }
-  if (memory == Memory::shared_gpu) {
-    set_exported(host::base_index(0, Buffer::input), call.input);
-    set_exported(host::base_index(0, Buffer::output), call.output);
-  } else if (memory == Memory::shared || memory == Memory::apart) {
-    const auto place = [&](const std::byte* at) {
-      if (at == nullptr) return std::uint64_t{0};
-      return memory == Memory::shared ? board_->offset_of(at) : reinterpret_cast<std::uint64_t>(at);
-    };
-    where.input = place(call.input);
-    where.output = place(call.output);
-  }
-  // Only now can nothing go wrong any more.
-  if (prepared.small && is_gpus(memory) && prepared.small->input_bytes() > 0)
-    gpu_->copy(board_->entry(rank(), number).message, call.input, prepared.small->input_bytes());
-  return where;
 }
 
-void MpiCommunicator::publish(const Call& call, const Prepared& prepared, const Where& where) {
-  ++call_;
-  if (call_ % host::calls_between_moves == 0)
-    for (int stream = 0; stream < most_streams; ++stream)
-      board_->progress(rank(), stream).store(host::progress(call_, 0), std::memory_order_release);
-
-  Entry& mine = board_->entry(rank(), call_);
-  const std::size_t bytes = prepared.small ? prepared.small->input_bytes() : 0;
-  if (std::uint64_t& published = published_[call_ & 1]; published != prepared.digest) {
-    mine.set_signature(prepared.signature, prepared.digest, bytes);
-    published = prepared.digest;
+template <class Work>
+void MpiCommunicator::guarded(Work work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    if (!board_->failure().set.load(std::memory_order_acquire)) fail(error);
+    throw;
   }
-  if (!prepared.small)
-    mine.where = where;
-  else if (bytes > 0 && !is_gpus(where.memory))
-    std::memcpy(mine.message, call.input, bytes);
-  memory_ = where.memory;
-  first_late_ = 0;
-  mine.call.store(call_, std::memory_order_release);
-}
-
-bool MpiCommunicator::all_entered() {
-  const bool moved = board_->one_host() || !board_->leads() || exchange_.move_entries(call_);
-  while (first_late_ < others_.size() && entered(others_[first_late_])) ++first_late_;
-  return moved && first_late_ == others_.size();
 }
 
 void MpiCommunicator::await_entries(const Call& call, const host::WaitPolicy& policy) {
@@ -309,94 +269,6 @@ void MpiCommunicator::await_entries(const Call& call, const host::WaitPolicy& po
   }
 }
 
-void MpiCommunicator::entries_overdue(const Call& call, const host::WaitPolicy& policy,
-                                      bool timed_out) {
-  auto late = missing();
-  if (late.empty()) {  // what was sent has not left
-    if (!timed_out) return;
-    for (const auto& ranks : board_->far_hosts()) late.push_back(ranks.front());
-  }
-  int gone = -1;
-  for (const int rank : late)
-    if (gone < 0 && watch_.has_gone(rank, call_)) gone = rank;
-  if (gone >= 0) {
-    // Where one has gone, others may just not have come yet.
-    fail(host::missing_ranks({gone}, call.collective, call_, rank(), gone, policy.limit));
-  }
-  if (timed_out)
-    fail(watch_.blame(host::missing_ranks(late, call.collective, call_, rank(), -1, policy.limit),
-                      late.front(), call_, policy.limit));
-}
-
-std::vector<int> MpiCommunicator::missing() const {
-  std::vector<int> ranks;
-  for (const int rank : others_)
-    if (!entered(rank)) ranks.push_back(rank);
-  return ranks;
-}
-
-Placement MpiCommunicator::agree() const {
-  const std::uint64_t digest = published_[call_ & 1];
-  if (std::all_of(others_.begin(), others_.end(),
-                  [&](int peer) { return board_->entry(peer, call_).digest == digest; }))
-    return host::placement_of(digest);
-  std::vector<host::Signature> signatures;
-  std::vector<host::PublishedCall> published;
-  for (int peer = 0; peer < size(); ++peer) {
-    const Entry& entry = board_->entry(peer, call_);
-    signatures.push_back(entry.signature);
-    signatures.back().spec = entry.spec.data();
-    published.push_back({entry.digest, nullptr});
-  }
-  for (std::size_t i = 0; i < published.size(); ++i) published[i].signature = &signatures[i];
-  return host::agreed_placement(published, rank(), call_);  // none has touched a buffer
-}
-
-Reach MpiCommunicator::agreed_reach(const Prepared& prepared) const {
-  std::optional<int> of_gpu, of_host;  // the first such rank
-  bool all_shared = true;
-  for (int peer = 0; peer < size(); ++peer) {
-    const Memory memory = board_->entry(peer, call_).where.memory;
-    if (memory == Memory::none) continue;
-    auto& first = is_gpus(memory) ? of_gpu : of_host;
-    if (!first) first = peer;
-    if (memory == Memory::apart || memory == Memory::gpu) all_shared = false;
-  }
-  if (of_gpu && (of_host || !plans_.on_gpus()))  // none has touched a buffer
-    throw Error(ErrorCode::mismatch,
-                of_host
-                    ? fmt::format("ranks gave different memory (call {}): the buffers of rank {} "
-                                  "are of its GPU, those of rank {} are of the host",
-                                  call_, *of_gpu, *of_host)
-                    : fmt::format("buffers of rank {} are memory of its GPU, and not all ranks "
-                                  "have one (call {})",
-                                  *of_gpu, call_))
-        .at_rank(rank());
-  if (of_gpu) return all_shared ? Reach::gpu_shared : Reach::gpu_staged;
-  return all_shared ? Reach::shared : prepared.with_private;
-}
-
-void MpiCommunicator::fold_messages(const Call& call, const host::SmallMessage& message) {
-  if (!is_gpus(memory_)) {
-    message.fold(sources_.data(), call.output, [&](int peer) {
-      return peer == rank() ? call.input : board_->entry(peer, call_).message;
-    });
-    return;
-  }
-  folded_.resize(bytes_of(call, rank(), size(), Buffer::output));
-  message.fold(sources_.data(), folded_.data(),
-               [&](int peer) -> const std::byte* { return board_->entry(peer, call_).message; });
-  if (folded_.empty()) return;
-  try {
-    gpu_->copy(call.output, folded_.data(), folded_.size());
-  } catch (const Error& error) {
-    end(error);
-    throw;
-  }
-}
-
-// --- ops, leave ----------------------------------------------------------------------------------
-
 void MpiCommunicator::begin_ops() {
   // First say so, then look: who fails does it the other way round (give_up).
   board_->block(rank()).busy.call.store(call_, std::memory_order_seq_cst);
@@ -406,16 +278,6 @@ void MpiCommunicator::begin_ops() {
 void MpiCommunicator::begin_ops(const Bound& bound) {
   begin_ops();
   guarded([&] { runner_.begin(bound, call_, own_); });
-}
-
-template <class Work>
-void MpiCommunicator::guarded(Work work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    if (!board_->failure().set.load(std::memory_order_acquire)) fail(error);
-    throw;
-  }
 }
 
 void MpiCommunicator::run_program(const Call& call, const Bound& bound,
@@ -452,75 +314,6 @@ void MpiCommunicator::run_ops(const Call& call, const Bound& bound,
         await([&] { return runner_.advance(); }, policy, policy.spins, overdue);
     await([&] { return runner_.leave_obstacle() == nullptr; }, policy, policy.spins, overdue);
   });
-}
-
-void MpiCommunicator::ops_overdue(const Call& call, const Bound& bound,
-                                  const host::WaitPolicy& policy, bool timed_out) {
-  const auto obstacle = runner_.obstacle();
-  if (!timed_out || !obstacle) return;
-  fail(watch_.blame(
-      host::unfinished_op(obstacle->peer, obstacle->op, call.collective,
-                          bound.program.compiled->plan.spec(), call_, rank(), policy.limit),
-      obstacle->peer, call_, policy.limit));
-}
-
-// --- waiting, and failing ------------------------------------------------------------------------
-=======
-// --- waiting for others, ops, leave --------------------------------------------------------------
->>>>>>> main
-
-template <class Ready, class Overdue>
-void MpiCommunicator::await(Ready ready, const host::WaitPolicy& policy, host::Spins spins,
-                            Overdue overdue) {
-  if (host::spin_until(ready, spins)) return;
-  host::Backoff backoff(policy);
-  while (!ready()) {
-    if (board_->failure().set.load(std::memory_order_acquire)) give_up();
-    watch_.look();
-    const bool timed_out = !backoff.pause();
-    if (timed_out && ready()) return;
-    overdue(timed_out);
-  }
-}
-
-template <class Work>
-void MpiCommunicator::guarded(Work work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    if (!board_->failure().set.load(std::memory_order_acquire)) fail(error);
-    throw;
-  }
-}
-
-void MpiCommunicator::await_entries(const Call& call, const host::WaitPolicy& policy) {
-  try {
-    await([&] { return all_entered(); }, policy, policy.entry_spins,
-          [&](bool timed_out) { entries_overdue(call, policy, timed_out); });
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::io) end(error);  // the MPI refuses
-    throw;
-  }
-}
-
-void MpiCommunicator::begin_ops(const Bound& bound) {
-  // First say so, then look: who fails does it the other way round (give_up).
-  board_->block(rank()).busy.call.store(call_, std::memory_order_seq_cst);
-  if (board_->failure().set.load(std::memory_order_seq_cst)) give_up();
-  guarded([&] { runner_.begin(bound, call_, own_); });
-}
-
-void MpiCommunicator::run_program(const Call& call, const Bound& bound,
-                                  const host::WaitPolicy& policy) {
-  begin_ops(bound);
-  const auto overdue = [&](bool timed_out) { ops_overdue(call, bound, policy, timed_out); };
-  guarded([&] {
-    while (!runner_.is_over())
-      if (!runner_.advance())
-        await([&] { return runner_.advance(); }, policy, policy.spins, overdue);
-    await([&] { return runner_.leave_obstacle() == nullptr; }, policy, policy.spins, overdue);
-  });
-  end_ops();
 }
 
 }  // namespace ringside::mpi
