@@ -15,7 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <string_view>
 
 namespace ringside {
 
@@ -29,20 +29,9 @@ inline constexpr std::uint64_t checksum_factor = 0x9e3779b97f4a7c15ULL;
 }
 
 /// Of `bytes` bytes at any address.
-[[nodiscard]] inline std::uint64_t checksum_of(const std::byte* data, std::size_t bytes) {
-  std::uint64_t sum = 0;
-  const std::size_t words = bytes / checksum_word_bytes;
-  for (std::size_t i = 0; i < words; ++i) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, data + i * checksum_word_bytes, checksum_word_bytes);
-    sum += checksum_term(word, i);
-  }
-  if (const std::size_t rest = bytes % checksum_word_bytes; rest > 0) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, data + words * checksum_word_bytes, rest);
-    sum += checksum_term(word, words);
-  }
-  return sum;
-}
+[[nodiscard]] std::uint64_t checksum_of(const std::byte* data, std::size_t bytes);
+/// The same by the kernels of this name (available_fold_isas). Throws Error(unsupported).
+[[nodiscard]] std::uint64_t checksum_with(std::string_view isa, const std::byte* data,
+                                          std::size_t bytes);
 
 }  // namespace ringside

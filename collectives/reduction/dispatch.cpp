@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-/// Picks the build of the fold kernels for the machine at hand, once.
+/// Picks the build of the kernels for the machine at hand, once.
+#include <algorithm>
 #include <array>
+#include <cstring>
 #include <string>
 #include <vector>
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/options.hpp"
+#include "ringside/collectives/reduction/checksum.hpp"
 #include "ringside/collectives/reduction/fold.hpp"
 #include "ringside/collectives/reduction/kernels.hpp"
 
@@ -19,6 +22,7 @@ namespace {
 struct Build {
   std::string_view name;
   Resolve resolve;
+  ChecksumOfBlocks checksum_of_blocks;
   bool runs_here;
 };
 
@@ -39,14 +43,15 @@ const auto& builds() {
 #if defined(__x86_64__)
   static const bool avx2 = __builtin_cpu_supports("avx2") && cpu_has_f16c();
   static const std::array all = {
-      Build{"avx512", &isa_avx512::resolve,
+      Build{"avx512", &isa_avx512::resolve, &isa_avx512::checksum_of_blocks,
             avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                 __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")},
-      Build{"avx2", &isa_avx2::resolve, avx2},
-      Build{"baseline", &isa_baseline::resolve, true},
+      Build{"avx2", &isa_avx2::resolve, &isa_avx2::checksum_of_blocks, avx2},
+      Build{"baseline", &isa_baseline::resolve, &isa_baseline::checksum_of_blocks, true},
   };
 #else
-  static const std::array all = {Build{"baseline", &isa_baseline::resolve, true}};
+  static const std::array all = {
+      Build{"baseline", &isa_baseline::resolve, &isa_baseline::checksum_of_blocks, true}};
 #endif
   return all;
 }
@@ -119,6 +124,17 @@ Resolve chosen_resolve() {
   return resolve;
 }
 
+std::uint64_t checksum_by(ChecksumOfBlocks of_blocks, const std::byte* data, std::size_t bytes) {
+  const std::size_t blocks = bytes / checksum_block_bytes;
+  std::uint64_t sum = of_blocks(data, blocks) * checksum_factor;
+  for (std::size_t at = blocks * checksum_block_bytes; at < bytes; at += checksum_word_bytes) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, data + at, std::min(bytes - at, checksum_word_bytes));
+    sum += checksum_term(word, at / checksum_word_bytes);
+  }
+  return sum;
+}
+
 }  // namespace
 
 void fold(const Fold& fold) { run(chosen_resolve(), fold); }
@@ -135,6 +151,15 @@ std::span<const std::string_view> available_fold_isas() {
     return result;
   }();
   return names;
+}
+
+std::uint64_t checksum_of(const std::byte* data, std::size_t bytes) {
+  static const ChecksumOfBlocks of_blocks = chosen_build().checksum_of_blocks;
+  return checksum_by(of_blocks, data, bytes);
+}
+
+std::uint64_t checksum_with(std::string_view isa, const std::byte* data, std::size_t bytes) {
+  return checksum_by(build_named(isa).checksum_of_blocks, data, bytes);
 }
 
 void fold_with(std::string_view isa, const Fold& fold) { run(build_named(isa).resolve, fold); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// What the builds of the fold kernels have in common: the resolved fold and their names. Internal.
+/// What the builds of the kernels have in common: the resolved fold and their names. Internal.
 /// Plain data and no functions, because this is compiled for several instruction sets (see
 /// element.hpp).
 #pragma once
@@ -47,6 +47,11 @@ struct ResolvedFold {
 /// Fills in the functions and `element_bytes`.
 using Resolve = void (*)(ResolvedFold& resolved);
 
+/// What of a checksum is summed at once.
+inline constexpr std::size_t checksum_block_bytes = 64;
+/// Sum of x_i (2 i + 1) (checksum.hpp) over `blocks` whole blocks; 0 if there is none.
+using ChecksumOfBlocks = std::uint64_t (*)(const std::byte* data, std::size_t blocks);
+
 /// Shorter runs are stored normally even when asked to stream. Non-temporal stores end with a fence
 /// that waits until they have left the core, which a short run cannot amortise. Measured (Zen 4,
 /// float32, three buffers of 32 MiB walked in such runs, k = 2, m = 1): at 2 KiB streaming is 0.7
@@ -55,12 +60,15 @@ inline constexpr std::size_t streaming_threshold_bytes = 8192;
 
 namespace isa_baseline {
 void resolve(ResolvedFold& resolved);
-}
+std::uint64_t checksum_of_blocks(const std::byte* data, std::size_t blocks);
+}  // namespace isa_baseline
 namespace isa_avx2 {
 void resolve(ResolvedFold& resolved);
-}
+std::uint64_t checksum_of_blocks(const std::byte* data, std::size_t blocks);
+}  // namespace isa_avx2
 namespace isa_avx512 {
 void resolve(ResolvedFold& resolved);
-}
+std::uint64_t checksum_of_blocks(const std::byte* data, std::size_t blocks);
+}  // namespace isa_avx512
 
 }  // namespace ringside
