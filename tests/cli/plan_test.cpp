@@ -117,6 +117,20 @@ TEST(Plan, EveryAlgorithmIsProvenHereToo) {
     }
 }
 
+TEST(Plan, AFactIsToldInWordsThatFitItsAnswer) {
+  const std::string ring = output_of({"plan", "ring", "--ranks", "4", "--prove"});
+  for (const auto* line : {"yes  all ranks end with the same bits",
+                           "no   the bits may depend on the size of the message",
+                           "no   elements are added in other orders than that of the ranks",
+                           "no   elements are rounded more than once"})
+    EXPECT_TRUE(contains(ring, line)) << line << "\n" << ring;
+  const std::string one_shot = output_of({"plan", "one_shot", "--ranks", "4", "--prove"});
+  for (const auto* line : {"yes  the bits do not depend on the size of the message",
+                           "yes  every element is added in the order of the ranks",
+                           "yes  every element is rounded only once"})
+    EXPECT_TRUE(contains(one_shot, line)) << line << "\n" << one_shot;
+}
+
 TEST(Plan, ARefutedPlanIsAFindingThatNamesRankAndChunk) {
   const ProgramInput input{.text = with(two_rank_plan, "[1, \"input\", 0]", "[0, \"input\", 0]")};
   const auto text = ringside_program({"plan", "-", "--prove"}, input);

@@ -46,25 +46,31 @@ std::string shape_text(const Plan& plan) {
   return text;
 }
 
-/// The facts with what they mean, in the order in which they are printed.
+/// The facts with what they mean where they hold and where not, in the order in which they are
+/// printed.
 struct Fact {
   std::string_view name;
   bool holds;
-  std::string_view meaning;
+  std::string_view meaning, opposite;
 };
 
 std::array<Fact, 4> facts_of(const Proof& proof) {
   const ProofFacts& facts = proof.facts;
-  return {{{"same_on_all_ranks", facts.same_on_all_ranks, "all ranks end with the same bits"},
-           {"uniform", facts.uniform, "the bits do not depend on the size of the message"},
-           {"rank_order", facts.rank_order, "every element is added in the order of the ranks"},
-           {"one_rounding", facts.one_rounding, "every element is rounded only once"}}};
+  return {{{"same_on_all_ranks", facts.same_on_all_ranks, "all ranks end with the same bits",
+            "ranks may end with different bits"},
+           {"uniform", facts.uniform, "the bits do not depend on the size of the message",
+            "the bits may depend on the size of the message"},
+           {"rank_order", facts.rank_order, "every element is added in the order of the ranks",
+            "elements are added in other orders than that of the ranks"},
+           {"one_rounding", facts.one_rounding, "every element is rounded only once",
+            "elements are rounded more than once"}}};
 }
 
 std::string fact_lines(const Proof& proof, std::string_view indent) {
   std::string text;
-  for (const auto& [name, holds, meaning] : facts_of(proof))
-    text += fmt::format("{}{:<17}  {:<3}  {}\n", indent, name, holds ? "yes" : "no", meaning);
+  for (const auto& [name, holds, meaning, opposite] : facts_of(proof))
+    text += fmt::format("{}{:<17}  {:<3}  {}\n", indent, name, holds ? "yes" : "no",
+                        holds ? meaning : opposite);
   return text;
 }
 
