@@ -99,9 +99,8 @@ void check_made(const AlgorithmInfo& info, const Algorithm& made) {
   demand(made.write != nullptr, "has nothing that writes it");
 }
 
-[[noreturn]] void refuse_thrown(const std::string& spec, const std::string& words) {
-  throw Error(ErrorCode::bad_input, fmt::format("algorithm '{}' threw an exception{}{}", spec,
-                                                words.empty() ? "" : ": ", words));
+[[noreturn]] void refuse_thrown(const std::string& spec, const std::string& what) {
+  throw Error(ErrorCode::bad_input, fmt::format("algorithm '{}' threw {}", spec, what));
 }
 
 /// Runs an algorithm's code. One from outside may throw anything: that becomes an error of ours.
@@ -115,9 +114,9 @@ auto guarded(const std::string& spec, Body&& body) -> decltype(body()) {
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
-    refuse_thrown(spec, quote(error.what(), longest_words));
+    refuse_thrown(spec, "an exception: " + quote(error.what(), longest_words));
   } catch (...) {
-    refuse_thrown(spec, "");
+    refuse_thrown(spec, "something that is no std::exception");
   }
 }
 

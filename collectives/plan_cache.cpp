@@ -46,7 +46,8 @@ Error error_in(const std::exception_ptr& thrown, const std::string& algorithm) {
   } catch (const std::exception& error) {
     return {ErrorCode::bad_input, fmt::format("{}: {}", algorithm, error.what())};
   } catch (...) {
-    return {ErrorCode::bad_input, fmt::format("{} threw an exception", algorithm)};
+    return {ErrorCode::bad_input,
+            fmt::format("{} threw something that is no std::exception", algorithm)};
   }
 }
 

@@ -141,7 +141,7 @@ Recording Foreign::build(const Request& request, const Arguments& arguments) con
   } catch (const std::exception& error) {
     refuse(request, fmt::format("build threw an exception: {}", one_line(error.what())));
   } catch (...) {
-    refuse(request, "build threw an exception");
+    refuse(request, "build threw something that is no std::exception");
   }
 
   if (!recorder.refusal().empty()) refuse(request, recorder.refusal());

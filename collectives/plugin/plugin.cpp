@@ -44,7 +44,11 @@ void* open_library(const PluginFile& file) {
   if (error || path.empty() || !fs::is_regular_file(path, error))
     throw Error(ErrorCode::io, file.words(error ? to_lower(error.message()) : "it is no file"));
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) throw Error(ErrorCode::io, file.words(last_library_error(path)));
+  if (handle == nullptr) {
+    std::string why = last_library_error(path);
+    if (why == "invalid ELF header") why += ": not a shared object; compile it first";
+    throw Error(ErrorCode::io, file.words(why));
+  }
   return handle;
 }
 

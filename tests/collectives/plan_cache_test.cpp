@@ -77,6 +77,13 @@ TEST(PlanCache, KeepAnOutsidersRefusal) {
   EXPECT_EQ(asked, 1);
 }
 
+TEST(PlanCache, TellThatAnOutsiderThrewNoException) {
+  register_star("number", [] { throw 42; });
+  const auto refusal = error_of([] { (void)PlanCache().get("number", request); });
+  EXPECT_EQ(refusal.first, ErrorCode::bad_input);
+  EXPECT_EQ(refusal.second, "algorithm 'number' threw something that is no std::exception");
+}
+
 TEST(PlanCache, WaitForAnOutsiderNoLongerThanAskedAndTakeItsAnswerLater) {
   const int threads = thread_count();
   std::atomic<bool> go{false};

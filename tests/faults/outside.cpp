@@ -125,7 +125,8 @@ Seconds plugin_throws(Actor& actor) {
   return expect_refused(actor, "plugin_throws", "threw an exception: out of its depth");
 }
 Seconds plugin_throws_a_number(Actor& actor) {
-  return expect_refused(actor, "plugin_throws_a_number", "threw an exception");
+  return expect_refused(actor, "plugin_throws_a_number",
+                        "threw something that is no std::exception");
 }
 Seconds plugin_fails(Actor& actor) {
   return expect_refused(actor, "plugin_fails", "not in the mood");

@@ -327,7 +327,7 @@ TEST(Build, ItsErrorsAreToldWithItsReason) {
   with_status([](auto*, auto*, size_t, auto*) -> int32_t { throw std::runtime_error("oh"); },
               ErrorCode::bad_input, head + "build threw an exception: oh");
   with_status([](auto*, auto*, size_t, auto*) -> int32_t { throw 7; }, ErrorCode::bad_input,
-              head + "build threw an exception");
+              head + "build threw something that is no std::exception");
 }
 
 TEST(Build, MayBeToldNoBySupports) {
