@@ -81,6 +81,10 @@ std::string compared(double seconds, const PredictedChoice& choice) {
                      ratio < 0.98 ? ": NCCL is predicted to be faster" : "");
 }
 
+/// The two times of a pick may differ by factors.
+constexpr const char* which_to_compare =
+    " (NCCL's model only serves to choose: compare the simulated times)";
+
 std::string like_of_it(const NcclPrediction& pick, const PredictedChoice& choice) {
   const auto names = alike(pick.algorithm);
   if (names.empty())
@@ -110,8 +114,9 @@ std::optional<NcclComparison> compare_with_nccl(const Machine& machine, std::spa
         nccl_predictions(seen, question.request.collective, static_cast<double>(question.bytes));
     const NcclPrediction& pick = predictions.front();
     const auto seconds = simulated(machine, gpus, question, way_of(pick, seen));
+    const std::string like = like_of_it(pick, choice);
     return NcclComparison{describe(pick), seconds,
-                          (seconds ? compared(*seconds, choice) : "") + like_of_it(pick, choice)};
+                          seconds ? compared(*seconds, choice) + like + which_to_compare : like};
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported) throw;
     return std::nullopt;  // a single GPU, or no ring
