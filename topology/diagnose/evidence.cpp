@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <numeric>
 
@@ -44,10 +45,25 @@ bool tells(const Reading& reading, int line) {
   return reading.first_line <= line && line <= reading.last_line;
 }
 
-/// A comment, a command behind its prompt, or a rule that is drawn: nobody expects more of it.
+/// Of the legends that nvidia-smi prints below its matrices: "PHB  = Connection traversing ...",
+/// "NIC0: mlx5_0". The readers take from them what there is.
+bool is_legend(std::string_view line) {
+  constexpr std::array<std::string_view, 15> keys = {"X",   "SYS", "SOC", "NODE", "PHB",
+                                                     "PXB", "PIX", "NV#", "OK",   "CNS",
+                                                     "GNS", "TNS", "NS",  "DR",   "U"};
+  if (line == "Legend:" || line == "NIC Legend:") return true;
+  const auto words = split_blanks(line);
+  if (words.size() > 2 && words[1] == "=")
+    return std::ranges::find(keys, words.front()) != keys.end();
+  return words.size() == 2 && words.front().starts_with("NIC") && words.front().ends_with(':') &&
+         parse_int(words.front().substr(3, words.front().size() - 4));
+}
+
+/// A comment, a command behind its prompt, a legend, or a rule that is drawn: nobody expects more
+/// of it.
 bool tells_nothing(std::string_view line) {
   line = trim(line);
-  return line.starts_with('#') || line.starts_with("$ ") ||
+  return line.starts_with('#') || line.starts_with("$ ") || is_legend(line) ||
          line.find_first_not_of("-=+|_ ") == std::string_view::npos;
 }
 

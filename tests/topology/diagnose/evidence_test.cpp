@@ -113,6 +113,16 @@ TEST(Evidence, CountsUnknownLinesAndRefusesWhatHasNothingElse) {
   EXPECT_THROW((void)evidence_from("nothing of interest\n"), Error);
 }
 
+TEST(Evidence, TheLegendsOfNvidiaSmiAreUnderstood) {
+  const auto evidence = evidence_from(
+      "\tGPU0\tNIC0\nGPU0\t X \tPHB\nNIC0\tPHB\t X \n\nLegend:\n\n  X    = Self\n"
+      "  PHB  = Connection traversing PCIe as well as a PCIe Host Bridge (typically the CPU)\n"
+      "  NV#  = Connection traversing a bonded set of # NVLinks\n\nNIC Legend:\n\n"
+      "  NIC0: mlx5_0\n\n  GNS  = GPU not supported\n  ABC  = no key of theirs\n  NICE: it is\n");
+  EXPECT_EQ(evidence.sources.front().lines, 5);
+  EXPECT_EQ(evidence.sources.front().unknown, 2) << "ABC and NICE";
+}
+
 TEST(Evidence, RefusesTwoMachines) {
   const std::string two = "\tGPU0\tGPU1\nGPU0\t X \tPHB\nGPU1\tPHB\t X \n";
   const std::string three =
