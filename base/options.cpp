@@ -75,11 +75,11 @@ std::string limit_text(OptionType type, double limit) {
   return fmt::format("{}", static_cast<std::int64_t>(limit));
 }
 
-/// The values allowed: "1ms..300s", "auto|baseline|avx2".
+/// The values allowed: "1ms..300s", "auto|baseline|avx2". Of a boolean what parse_bool takes.
 std::string allowed_text(const OptionDefinition& row) {
   switch (row.type) {
     case OptionType::boolean:
-      return "true|false";
+      return "1|0, true|false, yes|no or on|off";
     case OptionType::text:
       return "any";
     case OptionType::choice:

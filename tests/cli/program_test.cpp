@@ -155,13 +155,27 @@ TEST(Options, TextHasEveryOptionOfTheJson) {
       EXPECT_TRUE(contains(text, option.at(key).get<std::string>())) << option.at("name") << key;
 }
 
+TEST(Options, EveryWordThatABooleanIsSaidToTakeIsTaken) {
+  EXPECT_TRUE(contains(ringside_program({"options"}).output,
+                       "allowed: 1|0, true|false, yes|no or on|off; default: "));
+  for (const std::string word : {"1", "0", "true", "false", "yes", "no", "on", "off"}) {
+    const auto result = ringside_program({"options", "--set", "checksum=" + word});
+    EXPECT_EQ(result.exit_code, 0) << result.error;
+    EXPECT_TRUE(contains(result.output, word + " (from: --set)")) << result.output;
+  }
+  const auto wrong = ringside_program({"options", "--set", "checksum=2"});
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_TRUE(contains(wrong.error, "expected a bool (1|0, true|false, yes|no or on|off)"))
+      << wrong.error;
+}
+
 TEST(Options, SetMayStandBeforeAndAfterTheCommand) {
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"--set", "timeout=9", "options"},
         {"options", "--set", "timeout=9"},
         {"options", "--set", "timeout=5", "--set=timeout=9"}}) {
     const auto text = ringside_program(words).output;
-    EXPECT_TRUE(contains(text, "9 (from: program)")) << text;
+    EXPECT_TRUE(contains(text, "9 (from: --set)")) << text;
   }
 }
 

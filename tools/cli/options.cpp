@@ -32,6 +32,11 @@ void check_files(std::vector<OptionRow>& rows) {
   }
 }
 
+/// In the words of who types: what a program sets is what --set says.
+std::string_view source_text(OptionSource source) {
+  return source == OptionSource::program ? "--set" : to_string(source);
+}
+
 std::string to_text(std::span<const OptionRow> rows) {
   std::size_t name_width = 0;
   std::size_t variable_width = 0;
@@ -45,7 +50,7 @@ std::string to_text(std::span<const OptionRow> rows) {
   for (const auto& row : rows) {
     text +=
         fmt::format("{:<{}}  {:<{}}  {:<{}}  {} (from: {})\n", row.name, name_width, row.variable,
-                    variable_width, row.type, type_width, row.current, to_string(row.source));
+                    variable_width, row.type, type_width, row.current, source_text(row.source));
     text += fmt::format("    {}\n", row.meaning);
     text += fmt::format("    allowed: {}; default: {}\n", row.allowed, row.default_text);
     if (!row.error.empty()) text += fmt::format("    CANNOT BE READ: {}\n", row.error);
