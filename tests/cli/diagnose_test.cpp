@@ -215,6 +215,21 @@ TEST(Diagnose, TakesStandardInputAndCountsWhatItDoesNotKnow) {
                               "Nothing was measured", "What would help most"});
 }
 
+TEST(Diagnose, EndsWithWhatWouldTellTheFastestWhereAMachineIsKnown) {
+  const auto matrix =
+      diagnose({"-", "--size", "64M"}, {.text = "\tGPU0\tGPU1\nGPU0\t X \tPHB\nGPU1\tPHB\t X \n"});
+  expect_says(matrix.output, {"GRAPH,ENV YOUR_PROGRAM"});
+#ifdef RINGSIDE_WITH_BENCH
+  const std::string onward = "What would be fastest here (simulated): ringside choose --topo ";
+  EXPECT_TRUE(matrix.output.ends_with("\n" + onward + "FILE --size 64M\n")) << matrix.output;
+  EXPECT_TRUE(diagnose({"4gpu-pcie4-two-sockets"})
+                  .output.ends_with("\n" + onward + "4gpu-pcie4-two-sockets --size 45M\n"));
+#endif
+  const auto limits = diagnose({"-"}, {.text = "BOOT_IMAGE=/vmlinuz ro\n"});
+  EXPECT_EQ(limits.error, "");
+  EXPECT_EQ(limits.output.find("ringside choose"), std::string::npos) << limits.output;
+}
+
 TEST(Diagnose, RefusesTwoMachinesAndNonsenseWithOneLine) {
   const auto two =
       diagnose({files_of("1-4x4090-without-p2p").back(), files_of("7-virtual-machine").back(),

@@ -256,6 +256,25 @@ std::string wanted_text(const DiagnosisReport& report) {
   return text.empty() ? "" : "\nWhat would help most\n" + text;
 }
 
+/// Where to go on, for a machine whose links are known.
+std::string onward_text(const DiagnosisReport& report) {
+#ifdef RINGSIDE_WITH_BENCH
+  const Evidence& evidence = *report.evidence;
+  const Topology* topology = evidence.topology();
+  if (topology == nullptr || topology->gpus().size() < 2 || topology->links().empty() ||
+      evidence.nvlink_untold())
+    return "";
+  const auto machine = evidence.live              ? std::string("--live")
+                       : evidence.sources.empty() ? "--topo " + topology->name  // a preset
+                                                  : std::string("--topo FILE");
+  return fmt::format("\nWhat would be fastest here (simulated): ringside choose {} --size {}\n",
+                     machine, format_size(report.bytes));
+#else
+  (void)report;
+  return "";  // this program cannot choose
+#endif
+}
+
 // ---- JSON
 
 Json line_json(const ShownLine& line) {
@@ -346,7 +365,8 @@ Json rule_json(const Rule& rule) {
 
 std::string diagnosis_text(const DiagnosisReport& report) {
   return verdict_text(report) + findings_text(report) + compared_text(report) +
-         advice_text(report) + wanted_text(report) + "\n" + evidence_text(report);
+         advice_text(report) + wanted_text(report) + "\n" + evidence_text(report) +
+         onward_text(report);
 }
 
 std::string diagnosis_json(const DiagnosisReport& report) {
