@@ -39,3 +39,6 @@ build release ringside_programs
 # A few seconds in all: small, middle and large messages, and little time at each.
 build/release/bin/ringside bench --ranks 2,4 --algorithm all --compare openmpi --summary \
   --begin 64 --end 2M --factor 32 --placement in --time 10ms "${bench_arguments[@]}"
+
+echo
+echo "Next: export PATH=\$PWD/build/release/bin:\$PATH, then what README.md shows, or docs/getting-started.md."

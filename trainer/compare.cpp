@@ -161,7 +161,8 @@ std::string comparison_table(const Comparison& comparison) {
   std::string text = fmt::format(
       "# measured: medians of {} rounds; speedup: median of same-round ratios (least to most); "
       "ms of a step, mean of the ranks;\n"
-      "# rank 0: its processor time and peak memory beside the others' mean{}\n"
+      "# cores: processor time over time; rank 0: its processor time and peak memory beside the "
+      "others' mean{}\n"
       "# counted: what the rank that sends most, and all ranks, send in a step\n"
       "{:<14} {:<20} {:>5} {:>10} {:>21} {:>6} {:>6} {:>8} {:>9} {:>8} {:>7} {:>7}  {:>6} {:>7} "
       "{:>10} {:>10}\n",
