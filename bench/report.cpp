@@ -7,6 +7,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <set>
+#include <vector>
 
 #include "ringside/base/options.hpp"
 #include "ringside/base/text.hpp"
@@ -26,28 +29,46 @@ std::uint64_t longest_input(Operation collective, int ranks, ElementType type,
   return one_block ? volume.count * size_of(type) : volume.bytes;
 }
 
+/// Whether an input of a message that is measured is no longer than `most` bytes.
+bool any_is_inline(const BenchRequest& request, int ranks, std::size_t most) {
+  for (const auto collective : request.collectives)
+    for (const auto type : request.types)
+      if (longest_input(collective, ranks, type, request) <= most) return true;
+  return false;
+}
+
+/// The option that limits what travels in the call.
+std::string_view inline_option(const BenchRequest& request) {
+  return request.backend == BackendKind::mpi ? "mpi_inline" : "inline";
+}
+
+/// Bytes of the longest input that travels in the call itself.
+std::size_t longest_inline(const BenchRequest& request, int ranks) {
+  if (request.backend == BackendKind::openmpi || option<bool>("checksum")) return 0;
+  if (request.backend == BackendKind::mpi) return option<std::uint64_t>("mpi_inline");
+  return host::longest_small_message(ranks, allowed_cpu_count());
+}
+
 }  // namespace
 
 std::string inline_remark(const BenchRequest& request) {
-  if (request.backend == BackendKind::openmpi || option<bool>("checksum")) return {};
-  const bool on_processes = request.backend == BackendKind::mpi;
-  std::size_t most = 0;
-  bool any = false;
-  for (const auto collective : request.collectives)
-    for (const int ranks : request.ranks) {
-      const std::size_t small = on_processes
-                                    ? option<std::uint64_t>("mpi_inline")
-                                    : host::longest_small_message(ranks, allowed_cpu_count());
-      most = std::max(most, small);
-      for (const auto type : request.types)
-        any = any || longest_input(collective, ranks, type, request) <= small;
-    }
-  if (most == 0 || !any) return {};
+  // The limits and for how many ranks each holds.
+  std::map<std::size_t, std::vector<int>> limits;
+  for (const int ranks : std::set(request.ranks.begin(), request.ranks.end())) {
+    const std::size_t most = longest_inline(request, ranks);
+    if (most > 0 && any_is_inline(request, ranks, most)) limits[most].push_back(ranks);
+  }
+  if (limits.empty()) return {};
+  std::vector<std::string> texts;
+  for (const auto& [most, ranks] : limits)
+    texts.push_back(limits.size() == 1 && ranks.size() == request.ranks.size()
+                        ? format_bytes(most)
+                        : fmt::format("{} ({} ranks)", format_bytes(most), fmt::join(ranks, ", ")));
   return fmt::format(
       "# inputs of up to {} a rank travel in the call itself where the algorithm's proof allows "
       "it; "
       "--set {}=0 runs its plan\n",
-      format_bytes(most), on_processes ? "mpi_inline" : "inline");
+      join(texts, " or "), inline_option(request));
 }
 
 std::string placing(const BenchRequest& request, const Machine& machine, int ranks) {
