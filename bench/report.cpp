@@ -71,6 +71,13 @@ std::string inline_remark(const BenchRequest& request) {
       join(texts, " or "), inline_option(request));
 }
 
+std::string options_remark(const Report& report) {
+  if (report.options.empty()) return {};
+  std::string text = "# options set:";
+  for (const auto& [name, value] : report.options) text += fmt::format(" {}={}", name, value);
+  return text + "\n";
+}
+
 std::string placing(const BenchRequest& request, const Machine& machine, int ranks) {
   const int cores = machine.allowed_cores;
   const auto shared =

@@ -138,6 +138,10 @@ void forget_times(Timing& timing);
 /// where none that is measured does.
 [[nodiscard]] std::string inline_remark(const BenchRequest& request);
 
+/// "# options set: checksum=yes": the library's options that were not at their default; empty if
+/// all were.
+[[nodiscard]] std::string options_remark(const Report& report);
+
 /// "pinned: rank r on core r mod 2 (of 0 1), 4 ranks on 2 cores"...: where the ranks run.
 [[nodiscard]] std::string placing(const BenchRequest& request, const Machine& machine, int ranks);
 

@@ -154,7 +154,8 @@ std::string gpu_title(const Report& report) {
   for (const auto& gpu : report.gpus->list)
     text += fmt::format("# GPU {} [{}] {}, {}\n", gpu.number, gpu.pci_bus_id, gpu.name,
                         format_bytes(gpu.memory));
-  return text + gpu_remarks(report, *std::ranges::max_element(request.ranks)) +
+  return text + options_remark(report) +
+         gpu_remarks(report, *std::ranges::max_element(request.ranks)) +
          (request.compare.empty() ? "" : ratio_remark());
 }
 
@@ -173,8 +174,8 @@ std::string table_title(const Report& report) {
   return fmt::format("# ringside {}: measured on {}, {} kernels{}\n", machine.version, where,
                      machine.kernels,
                      report.request.check ? "; results checked" : "; results NOT checked") +
-         (report.request.compare.empty() ? "" : ratio_remark()) + inline_remark(report.request) +
-         buffers_remark(report.request);
+         options_remark(report) + (report.request.compare.empty() ? "" : ratio_remark()) +
+         inline_remark(report.request) + buffers_remark(report.request);
 }
 
 std::string tables(const Report& report, std::size_t first) {

@@ -136,6 +136,13 @@ TEST(Table, SaysWhyARatioIsNotThatOfItsColumns) {
   EXPECT_EQ(table_title(one).find("medians of same-round ratios"), std::string::npos);
 }
 
+TEST(Table, NamesTheOptionsSet) {
+  auto one = report();
+  EXPECT_EQ(table_title(one).find("options set"), std::string::npos);
+  one.options = {{"checksum", "yes"}};
+  EXPECT_NE(table_title(one).find("\n# options set: checksum=yes\n"), std::string::npos);
+}
+
 TEST(ColdBuffers, NameTheirVolume) {
   BenchRequest request;
   request.buffers = Buffers::cold;

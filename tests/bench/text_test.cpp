@@ -171,6 +171,17 @@ TEST(NcclTestsText, TheRemarkAboutSmallMessagesGoesByTheInput) {
   reset_option("inline");
 }
 
+TEST(NcclTestsText, TheHeaderOfOursNamesTheOptionsSet) {
+  auto one = report();
+  EXPECT_EQ(text_header(one, four_ranks()).find("# options set"), std::string::npos);
+  one.options = {{"checksum", "yes"}, {"inline", "0"}};
+  EXPECT_NE(text_header(one, four_ranks()).find("\n# options set: checksum=yes inline=0\n"),
+            std::string::npos);
+  auto peer = four_ranks();
+  peer.peer = true;  // they change nothing there
+  EXPECT_EQ(text_header(one, peer).find("# options set"), std::string::npos);
+}
+
 TEST(Remarks, SmallMessagesAreLimitedByTheNumberOfRanks) {
   set_option("inline", "48");
   BenchRequest request;
