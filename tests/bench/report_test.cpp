@@ -104,6 +104,20 @@ TEST(Table, WrongResultsCannotBeOverlooked) {
   EXPECT_NE(text.find("3 checks FAILED"), std::string::npos) << text;
 }
 
+TEST(Table, MarksTimesWhoseRoundsDifferTooMuch) {
+  auto one = report();
+  EXPECT_EQ(tables(one, 0).find('~'), std::string::npos);
+  one.series[0].rows[1].timings[0]->round_times = {10, 10, 20};
+  EXPECT_EQ(tables(one, 0).find('~'), std::string::npos);
+  one.series[0].rows[1].timings[0]->round_times = {10, 10, 20.1};
+  one.series[2].rows[0].timings[0]->round_times = {0.9, 2, 2};  // a peer
+  const auto text = tables(one, 0);
+  EXPECT_NE(text.find(" ~10.0*"), std::string::npos) << text;
+  EXPECT_NE(text.find(" ~2.00 "), std::string::npos) << text;
+  EXPECT_NE(text.find("\n  ~ the rounds differ by more than 2x: measure again"), std::string::npos)
+      << text;
+}
+
 TEST(Table, TheRatioTableIsAllCommentsAndSaysWhatIsNotAlike) {
   const auto text = ratio_table(report());
   for (const auto line : split(text, '\n'))
