@@ -90,17 +90,31 @@ struct Lead {
   const Series* second = nullptr;  // nobody else: null
 };
 
+/// The winner's lead at one size.
+Lead lead_at(const Reign& reign, const Standing& standing) {
+  const auto is_own = [&](const Standing::Place& place) { return place.series == reign.winner; };
+  const auto own = std::ranges::find_if(standing.places, is_own);
+  const auto second = std::ranges::find_if_not(standing.places, is_own);
+  if (second == standing.places.end()) return {};
+  return {second->time / own->time, &standing, second->series};
+}
+
 Lead largest_lead(const Reign& reign) {
   Lead largest;
-  for (const Standing* standing : reign.sizes) {
-    const double own = winner_of(*standing, reign.winner).time;
-    for (const auto& place : standing->places) {
-      if (place.series == reign.winner) continue;
-      if (place.time / own > largest.factor) largest = {place.time / own, standing, place.series};
-      break;  // the best of the others
-    }
-  }
+  for (const Standing* standing : reign.sizes)
+    if (const auto lead = lead_at(reign, *standing); lead.factor > largest.factor) largest = lead;
   return largest;
+}
+
+/// "; level with two_shot at 2 KiB": the sizes whose fastest another table may give to others.
+std::string level_text(const Reign& reign) {
+  std::vector<std::string> level;
+  for (const Standing* standing : reign.sizes) {
+    const auto lead = lead_at(reign, *standing);
+    if (lead.second != nullptr && lead.factor < tie)
+      level.push_back(fmt::format("{} at {}", lead.second->label, format_bytes(standing->bytes)));
+  }
+  return level.empty() ? std::string() : fmt::format("; level with {}", join(level, ", "));
 }
 
 /// " (at best 1.4x ahead of ring at 2 MiB)", " (level with ring)" or nothing.
@@ -110,8 +124,8 @@ std::string lead_text(const Reign& reign, const Lead& lead) {
   if (lead.factor < tie) return fmt::format(" (level with {})", second);
   if (reign.sizes.size() == 1)
     return fmt::format(" ({}x ahead of {})", factor_text(lead.factor), second);
-  return fmt::format(" (at best {}x ahead of {} at {})", factor_text(lead.factor), second,
-                     format_bytes(lead.at->bytes));
+  return fmt::format(" (at best {}x ahead of {} at {}{})", factor_text(lead.factor), second,
+                     format_bytes(lead.at->bytes), level_text(reign));
 }
 
 std::string times(double bytes) { return fmt::format("{:.3g}x", bytes); }

@@ -2,6 +2,7 @@
 /// What the writers make of a report: ratios, tables, JSON, CSV, summary.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "ringside/base/json.hpp"
@@ -183,6 +184,23 @@ TEST(Summary, NamesWinnersTheirLeadAndTheCountsBehindIt) {
             std::string::npos)
       << text;
   EXPECT_NE(text.find("not like for like"), std::string::npos) << text;
+}
+
+std::string summary_line(const Report& report) {
+  auto text = summary(report);
+  std::ranges::replace(text, '\n', ' ');
+  return text;
+}
+
+TEST(Summary, SaysWhereALeaderIsLevelWithAnother) {
+  Report one;
+  one.request.ranks = {4};
+  one.series = {series("ring", {{3, 3, 3}, {9.9, 9.9, 9.9}}),
+                series("one_shot", {{1, 1, 1}, {10, 10, 10}})};
+  EXPECT_NE(summary_line(one).find("one_shot was fastest from 8 B to 8 KiB (at best 3.0x ahead of "
+                                   "ring at 8 B; level with ring at 8 KiB)"),
+            std::string::npos)
+      << summary_line(one);
 }
 
 TEST(Json, HasNcclTestsKeysAndRealBooleans) {
