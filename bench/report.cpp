@@ -19,44 +19,47 @@
 namespace ringside::bench {
 namespace {
 
-/// Bytes of the longest input of a rank in the smallest message measured. (A barrier and messages
-/// have no plan to bypass.)
+/// Bytes of the longest input of a rank. (A barrier and messages have no plan to bypass.)
 std::uint64_t longest_input(Operation collective, int ranks, ElementType type,
-                            const BenchRequest& request) {
+                            const BenchRequest& request, std::uint64_t asked) {
   if (!has_algorithms(collective)) return std::numeric_limits<std::uint64_t>::max();
-  const auto volume = volume_of(collective, ranks, type, request.sizes.begin, request.exact_counts);
+  const auto volume = volume_of(collective, ranks, type, asked, request.exact_counts);
   const bool one_block = collective == Collective::all_gather || collective == Collective::gather;
   return one_block ? volume.count * size_of(type) : volume.bytes;
 }
 
-/// Whether an input of a message that is measured is no longer than `most` bytes.
-bool any_is_inline(const BenchRequest& request, int ranks, std::size_t most) {
-  for (const auto collective : request.collectives)
-    for (const auto type : request.types)
-      if (longest_input(collective, ranks, type, request) <= most) return true;
-  return false;
-}
-
-/// The option that limits what travels in the call.
-std::string_view inline_option(const BenchRequest& request) {
-  return request.backend == BackendKind::mpi ? "mpi_inline" : "inline";
-}
-
-/// Bytes of the longest input that travels in the call itself.
+/// Bytes of the longest input that travels in the call itself; 0: none does.
 std::size_t longest_inline(const BenchRequest& request, int ranks) {
   if (request.backend == BackendKind::openmpi || option<bool>("checksum")) return 0;
   if (request.backend == BackendKind::mpi) return option<std::uint64_t>("mpi_inline");
   return host::longest_small_message(ranks, allowed_cpu_count());
 }
 
+/// Whether any message of so many ranks does.
+bool any_is_inline(const BenchRequest& request, int ranks) {
+  for (const auto collective : request.collectives)
+    for (const auto type : request.types)
+      if (is_inline(request, collective, ranks, type, request.sizes.begin)) return true;
+  return false;
+}
+
 }  // namespace
+
+bool is_inline(const BenchRequest& request, Operation collective, int ranks, ElementType type,
+               std::uint64_t asked) {
+  const std::size_t most = longest_inline(request, ranks);
+  return most > 0 && longest_input(collective, ranks, type, request, asked) <= most;
+}
+
+std::string_view inline_option(const BenchRequest& request) {
+  return request.backend == BackendKind::mpi ? "mpi_inline" : "inline";
+}
 
 std::string inline_remark(const BenchRequest& request) {
   // The limits and for how many ranks each holds.
   std::map<std::size_t, std::vector<int>> limits;
   for (const int ranks : std::set(request.ranks.begin(), request.ranks.end())) {
-    const std::size_t most = longest_inline(request, ranks);
-    if (most > 0 && any_is_inline(request, ranks, most)) limits[most].push_back(ranks);
+    if (any_is_inline(request, ranks)) limits[longest_inline(request, ranks)].push_back(ranks);
   }
   if (limits.empty()) return {};
   std::vector<std::string> texts;

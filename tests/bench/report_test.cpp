@@ -6,6 +6,7 @@
 #include <string>
 
 #include "ringside/base/json.hpp"
+#include "ringside/base/options.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/bench/comparison.hpp"
 #include "ringside/bench/json_report.hpp"
@@ -190,6 +191,29 @@ std::string summary_line(const Report& report) {
   auto text = summary(report);
   std::ranges::replace(text, '\n', ' ');
   return text;
+}
+
+TEST(Summary, ExplainsNothingByPlansThatDidNotRun) {
+  auto one = report();
+  for (auto& series : one.series) {
+    if (series.facts) series.facts->is_definition = series.label == "one_shot";
+    for (auto& row : series.rows) row.asked = row.bytes;
+  }
+  const auto text = summary_line(one);
+  EXPECT_EQ(text.find("fewest steps"), std::string::npos) << text;
+  EXPECT_NE(text.find("at 8 B inputs of one_shot travelled in the call itself (3.0x ahead of "
+                      "ring): the same for all such algorithms, as no plan ran (--set inline=0 "
+                      "runs it); ring was fastest at 8 KiB"),
+            std::string::npos)
+      << text;
+  one.series[0].facts->is_definition = true;  // then nobody leads
+  EXPECT_NE(
+      summary_line(one).find("at 8 B inputs of one_shot, ring travelled in the call itself: "),
+      std::string::npos)
+      << summary_line(one);
+  set_option("inline", "0");
+  EXPECT_NE(summary_line(one).find("it has the fewest steps (1)"), std::string::npos);
+  reset_option("inline");
 }
 
 TEST(Summary, SaysWhereALeaderIsLevelWithAnother) {
