@@ -35,6 +35,11 @@ std::size_t longest_inline(const BenchRequest& request, int ranks) {
   return host::longest_small_message(ranks, allowed_cpu_count());
 }
 
+/// Not rounded: "4080 B", where 4 KiB would be too long.
+std::string exact_bytes(std::size_t bytes) {
+  return bytes % 1024 == 0 ? format_bytes(bytes) : fmt::format("{} B", bytes);
+}
+
 /// Whether any message of so many ranks does.
 bool any_is_inline(const BenchRequest& request, int ranks) {
   for (const auto collective : request.collectives)
@@ -65,8 +70,8 @@ std::string inline_remark(const BenchRequest& request) {
   std::vector<std::string> texts;
   for (const auto& [most, ranks] : limits)
     texts.push_back(limits.size() == 1 && ranks.size() == request.ranks.size()
-                        ? format_bytes(most)
-                        : fmt::format("{} ({} ranks)", format_bytes(most), fmt::join(ranks, ", ")));
+                        ? exact_bytes(most)
+                        : fmt::format("{} ({} ranks)", exact_bytes(most), fmt::join(ranks, ", ")));
   return fmt::format(
       "# inputs of up to {} a rank travel in the call itself where the algorithm's proof allows "
       "it; "

@@ -149,7 +149,7 @@ void forget_times(Timing& timing);
 /// where none that is measured does.
 [[nodiscard]] std::string inline_remark(const BenchRequest& request);
 
-/// "# options set: checksum=yes": the library's options that were not at their default; empty if
+/// "# options set: checksum=1": the library's options that were not at their default; empty if
 /// all were.
 [[nodiscard]] std::string options_remark(const Report& report);
 

@@ -174,8 +174,8 @@ TEST(NcclTestsText, TheRemarkAboutSmallMessagesGoesByTheInput) {
 TEST(NcclTestsText, TheHeaderOfOursNamesTheOptionsSet) {
   auto one = report();
   EXPECT_EQ(text_header(one, four_ranks()).find("# options set"), std::string::npos);
-  one.options = {{"checksum", "yes"}, {"inline", "0"}};
-  EXPECT_NE(text_header(one, four_ranks()).find("\n# options set: checksum=yes inline=0\n"),
+  one.options = {{"checksum", "1"}, {"inline", "0"}};
+  EXPECT_NE(text_header(one, four_ranks()).find("\n# options set: checksum=1 inline=0\n"),
             std::string::npos);
   auto peer = four_ranks();
   peer.peer = true;  // they change nothing there
@@ -194,6 +194,10 @@ TEST(Remarks, SmallMessagesAreLimitedByTheNumberOfRanks) {
   request.ranks = {cores + 1, cores + 2};
   EXPECT_TRUE(inline_remark(request).starts_with("# inputs of up to 192 B a rank travel"))
       << inline_remark(request);
+  set_option("inline", "1K");  // 4 times that is more than a message holds
+  EXPECT_TRUE(inline_remark(request).starts_with("# inputs of up to 4080 B a rank travel"))
+      << inline_remark(request);
+  set_option("inline", "48");
   request.ranks = {cores, cores + 1};
   request.sizes.begin = 64;  // too long for the first
   EXPECT_TRUE(inline_remark(request).starts_with(

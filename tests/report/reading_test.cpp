@@ -64,11 +64,10 @@ TEST(Reading, ABenchmarkHasCurvesOfOursAndOfOthersWithTheirSpread) {
 TEST(Reading, ABenchmarkNamesTheOptionsSet) {
   auto text = read_file(path_of("bench.json"));
   const std::string none = "\"options\": []";
-  text.replace(text.find(none), none.size(),
-               R"("options": [["checksum", "yes"], ["inline", "0"]])");
+  text.replace(text.find(none), none.size(), R"("options": [["checksum", "1"], ["inline", "0"]])");
   Runs runs;
   report::read_run(text, "bench.json", runs);
-  const std::pair<std::string, std::string> expected = {"options set", "checksum=yes inline=0"};
+  const std::pair<std::string, std::string> expected = {"options set", "checksum=1 inline=0"};
   EXPECT_EQ(std::ranges::count(runs.sources.at(0).facts, expected), 1);
 }
 

@@ -156,7 +156,7 @@ void read_ratios(const JsonValue& root, std::size_t source, bool gpus, Runs& run
   }
 }
 
-/// "checksum=yes inline=0": the options that were not at their default.
+/// "checksum=1 inline=0": the options that were not at their default.
 std::string options_in(const JsonValue& config) {
   const auto list = present(config, "options");
   if (!list) return {};
