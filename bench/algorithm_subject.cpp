@@ -80,9 +80,11 @@ AlgorithmSubject::AlgorithmSubject(Stage& stage, const std::string& spec, Call c
       continue;
     }
     const Plan plan = make_plan(spec, wanted);
-    (void)require_proof(plan, false);
+    const ProofFacts proven = require_proof(plan, false).facts;
     spec_ = plan.spec();
-    if (!facts_) facts_ = plan_facts(spec, wanted);  // out of place, where that is served
+    if (facts_) continue;
+    facts_ = plan_facts(spec, wanted);  // out of place, where that is served
+    facts_->is_definition = proven.rank_order && proven.one_rounding && proven.same_on_all_ranks;
   }
   if (!facts_) throw *refused;
 }

@@ -116,6 +116,7 @@ std::string text_header(const Report& report, const Series& series) {
   std::string text = fmt::format("# algorithm: {}{}\n", series.label,
                                  series.detail.empty() ? "" : fmt::format(" ({})", series.detail));
   text += conditions(report, series);
+  if (!series.peer) text += options_remark(report);
   if (!series.peer && !report.gpus) text += inline_remark(of_series(request, series));
   text += buffers_remark(request);
   text += fmt::format("# Collective test starting: {}\n", nccl_tests_name(series.collective));

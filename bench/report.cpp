@@ -7,6 +7,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <set>
+#include <vector>
 
 #include "ringside/base/options.hpp"
 #include "ringside/base/text.hpp"
@@ -16,38 +19,71 @@
 namespace ringside::bench {
 namespace {
 
-/// Bytes of the longest input of a rank in the smallest message measured. (A barrier and messages
-/// have no plan to bypass.)
+/// Bytes of the longest input of a rank. (A barrier and messages have no plan to bypass.)
 std::uint64_t longest_input(Operation collective, int ranks, ElementType type,
-                            const BenchRequest& request) {
+                            const BenchRequest& request, std::uint64_t asked) {
   if (!has_algorithms(collective)) return std::numeric_limits<std::uint64_t>::max();
-  const auto volume = volume_of(collective, ranks, type, request.sizes.begin, request.exact_counts);
+  const auto volume = volume_of(collective, ranks, type, asked, request.exact_counts);
   const bool one_block = collective == Collective::all_gather || collective == Collective::gather;
   return one_block ? volume.count * size_of(type) : volume.bytes;
 }
 
+/// Bytes of the longest input that travels in the call itself; 0: none does.
+std::size_t longest_inline(const BenchRequest& request, int ranks) {
+  if (request.backend == BackendKind::openmpi || option<bool>("checksum")) return 0;
+  if (request.backend == BackendKind::mpi) return option<std::uint64_t>("mpi_inline");
+  return host::longest_small_message(ranks, allowed_cpu_count());
+}
+
+/// Not rounded: "4080 B", where 4 KiB would be too long.
+std::string exact_bytes(std::size_t bytes) {
+  return bytes % 1024 == 0 ? format_bytes(bytes) : fmt::format("{} B", bytes);
+}
+
+/// Whether any message of so many ranks does.
+bool any_is_inline(const BenchRequest& request, int ranks) {
+  for (const auto collective : request.collectives)
+    for (const auto type : request.types)
+      if (is_inline(request, collective, ranks, type, request.sizes.begin)) return true;
+  return false;
+}
+
 }  // namespace
 
+bool is_inline(const BenchRequest& request, Operation collective, int ranks, ElementType type,
+               std::uint64_t asked) {
+  const std::size_t most = longest_inline(request, ranks);
+  return most > 0 && longest_input(collective, ranks, type, request, asked) <= most;
+}
+
+std::string_view inline_option(const BenchRequest& request) {
+  return request.backend == BackendKind::mpi ? "mpi_inline" : "inline";
+}
+
 std::string inline_remark(const BenchRequest& request) {
-  if (request.backend == BackendKind::openmpi || option<bool>("checksum")) return {};
-  const bool on_processes = request.backend == BackendKind::mpi;
-  std::size_t most = 0;
-  bool any = false;
-  for (const auto collective : request.collectives)
-    for (const int ranks : request.ranks) {
-      const std::size_t small = on_processes
-                                    ? option<std::uint64_t>("mpi_inline")
-                                    : host::longest_small_message(ranks, allowed_cpu_count());
-      most = std::max(most, small);
-      for (const auto type : request.types)
-        any = any || longest_input(collective, ranks, type, request) <= small;
-    }
-  if (most == 0 || !any) return {};
+  // The limits and for how many ranks each holds.
+  std::map<std::size_t, std::vector<int>> limits;
+  for (const int ranks : std::set(request.ranks.begin(), request.ranks.end())) {
+    if (any_is_inline(request, ranks)) limits[longest_inline(request, ranks)].push_back(ranks);
+  }
+  if (limits.empty()) return {};
+  std::vector<std::string> texts;
+  for (const auto& [most, ranks] : limits)
+    texts.push_back(limits.size() == 1 && ranks.size() == request.ranks.size()
+                        ? exact_bytes(most)
+                        : fmt::format("{} ({} ranks)", exact_bytes(most), fmt::join(ranks, ", ")));
   return fmt::format(
       "# inputs of up to {} a rank travel in the call itself where the algorithm's proof allows "
       "it; "
       "--set {}=0 runs its plan\n",
-      format_bytes(most), on_processes ? "mpi_inline" : "inline");
+      join(texts, " or "), inline_option(request));
+}
+
+std::string options_remark(const Report& report) {
+  if (report.options.empty()) return {};
+  std::string text = "# options set:";
+  for (const auto& [name, value] : report.options) text += fmt::format(" {}={}", name, value);
+  return text + "\n";
 }
 
 std::string placing(const BenchRequest& request, const Machine& machine, int ranks) {

@@ -76,6 +76,9 @@ struct PlanFacts {
   std::size_t ops = 0;        ///< of all ranks
   double busiest_sent = 0;    ///< bytes that the busiest rank sends
   double memory_traffic = 0;  ///< bytes that all ranks read and write
+  /// What the plan computes is the collective's definition, bit for bit: short inputs may travel in
+  /// the call instead, and then the plan does not run.
+  bool is_definition = false;
 };
 
 /// One algorithm, or one library that we compare with, at one collective and number of ranks.
@@ -134,9 +137,21 @@ void forget_times(Timing& timing);
   return algorithm_bandwidth(row.bytes, timing.time) * bus_factor(series.collective, series.ranks);
 }
 
+/// Whether the inputs of a message of so many bytes are so short that they may travel in the call
+/// itself (on the host; `asked`: as Row has it).
+[[nodiscard]] bool is_inline(const BenchRequest& request, Operation collective, int ranks,
+                             ElementType type, std::uint64_t asked);
+
+/// The option that limits what travels in the call.
+[[nodiscard]] std::string_view inline_option(const BenchRequest& request);
+
 /// A `#` line that says which messages bypass their algorithm's plan (the option `inline`); empty
 /// where none that is measured does.
 [[nodiscard]] std::string inline_remark(const BenchRequest& request);
+
+/// "# options set: checksum=1": the library's options that were not at their default; empty if
+/// all were.
+[[nodiscard]] std::string options_remark(const Report& report);
 
 /// "pinned: rank r on core r mod 2 (of 0 1), 4 ranks on 2 cores"...: where the ranks run.
 [[nodiscard]] std::string placing(const BenchRequest& request, const Machine& machine, int ranks);

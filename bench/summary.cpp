@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "ringside/base/text.hpp"
@@ -21,19 +22,27 @@ constexpr double tie = 1.05;
 struct Standing {
   struct Place {
     const Series* series;
-    double time;  // us
+    double time;   // us
+    bool in_call;  // the inputs travelled in the call itself: no plan ran
   };
   std::uint64_t bytes = 0;
   std::vector<Place> places;  // fastest first
 };
 
-/// Neighbouring sizes that the same algorithm won.
+/// Neighbouring sizes that the same algorithm won; or, `in_call`, those whose inputs travelled in
+/// the call, which is the same for all of them.
 struct Reign {
   const Series* winner;
+  bool in_call;
   std::vector<const Standing*> sizes;
 };
 
-std::vector<Standing> standings(const std::vector<Contest>& contests) {
+std::vector<Standing> standings(const std::vector<Contest>& contests, const Report& report) {
+  std::set<std::uint64_t> short_sizes;
+  for (const auto& contest : contests)
+    if (!report.gpus &&
+        is_inline(report.request, contest.collective, contest.ranks, contest.type, contest.asked))
+      short_sizes.insert(contest.bytes);
   std::map<std::uint64_t, std::map<const Series*, std::pair<double, int>>> logs;
   for (const auto& contest : contests)
     for (const auto& [series, timing] : contest.ours) {
@@ -45,7 +54,9 @@ std::vector<Standing> standings(const std::vector<Contest>& contests) {
   for (const auto& [bytes, of_series] : logs) {
     Standing standing{.bytes = bytes, .places = {}};
     for (const auto& [series, log] : of_series)
-      standing.places.push_back({series, std::exp(log.first / log.second)});
+      standing.places.push_back(
+          {series, std::exp(log.first / log.second),
+           short_sizes.contains(bytes) && series->facts && series->facts->is_definition});
     std::sort(standing.places.begin(), standing.places.end(),
               [](const auto& a, const auto& b) { return a.time < b.time; });
     result.push_back(std::move(standing));
@@ -65,8 +76,9 @@ std::vector<Reign> reigns(const std::vector<Standing>& all) {
   std::vector<Reign> result;
   for (const auto& standing : all) {
     const Series* before = result.empty() ? nullptr : result.back().winner;
-    const Series* winner = winner_of(standing, before).series;
-    if (winner != before) result.push_back({winner, {}});
+    const auto& [winner, time, in_call] = winner_of(standing, before);
+    const bool goes_on = !result.empty() && in_call == result.back().in_call;
+    if (!goes_on || (!in_call && winner != before)) result.push_back({winner, in_call, {}});
     result.back().sizes.push_back(&standing);
   }
   return result;
@@ -90,17 +102,33 @@ struct Lead {
   const Series* second = nullptr;  // nobody else: null
 };
 
+/// The winner's lead at one size.
+Lead lead_at(const Reign& reign, const Standing& standing) {
+  const auto is_own = [&](const Standing::Place& place) {
+    return reign.in_call ? place.in_call : place.series == reign.winner;
+  };
+  const auto own = std::ranges::find_if(standing.places, is_own);
+  const auto second = std::ranges::find_if_not(standing.places, is_own);
+  if (second == standing.places.end()) return {};
+  return {second->time / own->time, &standing, second->series};
+}
+
 Lead largest_lead(const Reign& reign) {
   Lead largest;
-  for (const Standing* standing : reign.sizes) {
-    const double own = winner_of(*standing, reign.winner).time;
-    for (const auto& place : standing->places) {
-      if (place.series == reign.winner) continue;
-      if (place.time / own > largest.factor) largest = {place.time / own, standing, place.series};
-      break;  // the best of the others
-    }
-  }
+  for (const Standing* standing : reign.sizes)
+    if (const auto lead = lead_at(reign, *standing); lead.factor > largest.factor) largest = lead;
   return largest;
+}
+
+/// "; level with two_shot at 2 KiB": the sizes whose fastest another table may give to others.
+std::string level_text(const Reign& reign) {
+  std::vector<std::string> level;
+  for (const Standing* standing : reign.sizes) {
+    const auto lead = lead_at(reign, *standing);
+    if (lead.second != nullptr && lead.factor < tie)
+      level.push_back(fmt::format("{} at {}", lead.second->label, format_bytes(standing->bytes)));
+  }
+  return level.empty() ? std::string() : fmt::format("; level with {}", join(level, ", "));
 }
 
 /// " (at best 1.4x ahead of ring at 2 MiB)", " (level with ring)" or nothing.
@@ -110,8 +138,8 @@ std::string lead_text(const Reign& reign, const Lead& lead) {
   if (lead.factor < tie) return fmt::format(" (level with {})", second);
   if (reign.sizes.size() == 1)
     return fmt::format(" ({}x ahead of {})", factor_text(lead.factor), second);
-  return fmt::format(" (at best {}x ahead of {} at {})", factor_text(lead.factor), second,
-                     format_bytes(lead.at->bytes));
+  return fmt::format(" (at best {}x ahead of {} at {}{})", factor_text(lead.factor), second,
+                     format_bytes(lead.at->bytes), level_text(reign));
 }
 
 std::string times(double bytes) { return fmt::format("{:.3g}x", bytes); }
@@ -159,9 +187,22 @@ std::string reason(const Series& winner, const std::vector<const Series*>& rival
                      join(bad, " and "));
 }
 
+/// Of sizes whose inputs travelled in the call: the counts of plans that did not run say nothing.
+std::string about_short(const Reign& reign, const Lead& lead, const BenchRequest& request) {
+  std::vector<std::string> labels;
+  for (const auto& place : reign.sizes.front()->places)
+    if (place.in_call) labels.push_back(place.series->label);
+  std::sort(labels.begin(), labels.end());
+  return fmt::format(
+      "{} inputs of {} travelled in the call itself{}: the same for all such algorithms, as no "
+      "plan ran (--set {}=0 runs it)",
+      where(reign), join(labels, ", "), lead_text(reign, lead), inline_option(request));
+}
+
 std::string about_group(Operation collective, int ranks, const std::vector<Contest>& contests,
-                        const std::vector<const Series*>& rivals, int cores) {
-  const auto all = standings(contests);
+                        const std::vector<const Series*>& rivals, const Report& report) {
+  const auto all = standings(contests, report);
+  const int cores = report.gpus ? max_ranks : report.machine.allowed_cores;
   if (rivals.size() == 1)
     return fmt::format(
         "{} with {} ranks: only {} was measured, so there is nothing to compare it "
@@ -175,6 +216,10 @@ std::string about_group(Operation collective, int ranks, const std::vector<Conte
   std::vector<std::string> parts;
   for (const auto& reign : reigns(all)) {
     const auto lead = largest_lead(reign);
+    if (reign.in_call) {
+      parts.push_back(about_short(reign, lead, report.request));
+      continue;
+    }
     // A lead that may be noise needs no reason.
     const auto why = lead.factor < tie ? std::string() : reason(*reign.winner, rivals, cores);
     parts.push_back(fmt::format("{} was fastest {}{}{}", reign.winner->label, where(reign),
@@ -259,9 +304,7 @@ std::string summary(const Report& report) {
         if (series.collective == collective && series.ranks == ranks && !series.peer)
           rivals.push_back(&series);
       if (!of_group.empty() && collective != Collective::barrier)
-        text +=
-            fmt::format(" {}", about_group(collective, ranks, of_group, rivals,
-                                           report.gpus ? max_ranks : report.machine.allowed_cores));
+        text += fmt::format(" {}", about_group(collective, ranks, of_group, rivals, report));
     }
   return wrapped(text + about_peer(all, report.gpus.has_value()));
 }

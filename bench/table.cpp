@@ -60,6 +60,27 @@ std::string wrong_mark(const Timing& timing) {
   return timing.check && timing.check->wrong > 0 ? "!" : "";
 }
 
+/// Whether the rounds differ by so much that the time says little.
+bool is_noisy(const Timing& timing) {
+  if (timing.round_times.empty()) return false;
+  const auto [least, most] = std::ranges::minmax(timing.round_times);
+  return most > 2 * least;
+}
+
+/// A time, with the marks for noise and for wrong elements.
+std::string time_cell(const Timing& timing) {
+  return (is_noisy(timing) ? "~" : "") + short_number(timing.time) + wrong_mark(timing);
+}
+
+/// What `~` means; empty where there is none.
+std::string noise_line(const std::vector<Contest>& columns) {
+  const auto noisy = [](const Contest::Entry& entry) { return is_noisy(*entry.timing); };
+  const bool any = std::ranges::any_of(columns, [&](const Contest& column) {
+    return std::ranges::any_of(column.ours, noisy) || std::ranges::any_of(column.peers, noisy);
+  });
+  return any ? "  ~ the rounds differ by more than 2x: measure again on a quiet machine\n" : "";
+}
+
 const Contest::Entry* entry_of(const std::vector<Contest::Entry>& entries, const Series& series) {
   for (const auto& entry : entries)
     if (entry.series == &series) return &entry;
@@ -107,11 +128,10 @@ std::string table(const Report& report, const std::vector<Contest>& columns, std
       std::string cell = "- ";
       for (std::size_t place = 0; place < column.ours.size(); ++place)
         if (column.ours[place].series == &series)
-          cell = short_number(column.ours[place].timing->time) +
-                 wrong_mark(*column.ours[place].timing) +
+          cell = time_cell(*column.ours[place].timing) +
                  (place == 0 && !report.nothing_measured() ? "*" : " ");
       if (const auto* entry = entry_of(column.peers, series))
-        cell = short_number(entry->timing->time) + " ";
+        cell = time_cell(*entry->timing) + " ";
       line.push_back(cell);
     }
     lines.push_back(std::move(line));
@@ -129,7 +149,7 @@ std::string table(const Report& report, const std::vector<Contest>& columns, std
   for (const auto& column : columns)
     bandwidth.push_back(short_number(bus_bandwidth(column, *column.ours.front().timing)) + " ");
   if (any.collective != Collective::barrier) lines.push_back(std::move(bandwidth));
-  return text + aligned(lines, "  ") + choices_line(columns) + "\n";
+  return text + aligned(lines, "  ") + choices_line(columns) + noise_line(columns) + "\n";
 }
 
 bool same_table(const Contest& a, const Contest& b) {
@@ -154,7 +174,8 @@ std::string gpu_title(const Report& report) {
   for (const auto& gpu : report.gpus->list)
     text += fmt::format("# GPU {} [{}] {}, {}\n", gpu.number, gpu.pci_bus_id, gpu.name,
                         format_bytes(gpu.memory));
-  return text + gpu_remarks(report, *std::ranges::max_element(request.ranks)) +
+  return text + options_remark(report) +
+         gpu_remarks(report, *std::ranges::max_element(request.ranks)) +
          (request.compare.empty() ? "" : ratio_remark());
 }
 
@@ -173,8 +194,8 @@ std::string table_title(const Report& report) {
   return fmt::format("# ringside {}: measured on {}, {} kernels{}\n", machine.version, where,
                      machine.kernels,
                      report.request.check ? "; results checked" : "; results NOT checked") +
-         (report.request.compare.empty() ? "" : ratio_remark()) + inline_remark(report.request) +
-         buffers_remark(report.request);
+         options_remark(report) + (report.request.compare.empty() ? "" : ratio_remark()) +
+         inline_remark(report.request) + buffers_remark(report.request);
 }
 
 std::string tables(const Report& report, std::size_t first) {

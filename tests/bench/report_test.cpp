@@ -2,9 +2,11 @@
 /// What the writers make of a report: ratios, tables, JSON, CSV, summary.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "ringside/base/json.hpp"
+#include "ringside/base/options.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/bench/comparison.hpp"
 #include "ringside/bench/json_report.hpp"
@@ -104,6 +106,20 @@ TEST(Table, WrongResultsCannotBeOverlooked) {
   EXPECT_NE(text.find("3 checks FAILED"), std::string::npos) << text;
 }
 
+TEST(Table, MarksTimesWhoseRoundsDifferTooMuch) {
+  auto one = report();
+  EXPECT_EQ(tables(one, 0).find('~'), std::string::npos);
+  one.series[0].rows[1].timings[0]->round_times = {10, 10, 20};
+  EXPECT_EQ(tables(one, 0).find('~'), std::string::npos);
+  one.series[0].rows[1].timings[0]->round_times = {10, 10, 20.1};
+  one.series[2].rows[0].timings[0]->round_times = {0.9, 2, 2};  // a peer
+  const auto text = tables(one, 0);
+  EXPECT_NE(text.find(" ~10.0*"), std::string::npos) << text;
+  EXPECT_NE(text.find(" ~2.00 "), std::string::npos) << text;
+  EXPECT_NE(text.find("\n  ~ the rounds differ by more than 2x: measure again"), std::string::npos)
+      << text;
+}
+
 TEST(Table, TheRatioTableIsAllCommentsAndSaysWhatIsNotAlike) {
   const auto text = ratio_table(report());
   for (const auto line : split(text, '\n'))
@@ -136,6 +152,13 @@ TEST(Table, SaysWhyARatioIsNotThatOfItsColumns) {
   EXPECT_EQ(table_title(one).find("medians of same-round ratios"), std::string::npos);
 }
 
+TEST(Table, NamesTheOptionsSet) {
+  auto one = report();
+  EXPECT_EQ(table_title(one).find("options set"), std::string::npos);
+  one.options = {{"checksum", "1"}};
+  EXPECT_NE(table_title(one).find("\n# options set: checksum=1\n"), std::string::npos);
+}
+
 TEST(ColdBuffers, NameTheirVolume) {
   BenchRequest request;
   request.buffers = Buffers::cold;
@@ -162,6 +185,46 @@ TEST(Summary, NamesWinnersTheirLeadAndTheCountsBehindIt) {
             std::string::npos)
       << text;
   EXPECT_NE(text.find("not like for like"), std::string::npos) << text;
+}
+
+std::string summary_line(const Report& report) {
+  auto text = summary(report);
+  std::ranges::replace(text, '\n', ' ');
+  return text;
+}
+
+TEST(Summary, ExplainsNothingByPlansThatDidNotRun) {
+  auto one = report();
+  for (auto& series : one.series) {
+    if (series.facts) series.facts->is_definition = series.label == "one_shot";
+    for (auto& row : series.rows) row.asked = row.bytes;
+  }
+  const auto text = summary_line(one);
+  EXPECT_EQ(text.find("fewest steps"), std::string::npos) << text;
+  EXPECT_NE(text.find("at 8 B inputs of one_shot travelled in the call itself (3.0x ahead of "
+                      "ring): the same for all such algorithms, as no plan ran (--set inline=0 "
+                      "runs it); ring was fastest at 8 KiB"),
+            std::string::npos)
+      << text;
+  one.series[0].facts->is_definition = true;  // then nobody leads
+  EXPECT_NE(
+      summary_line(one).find("at 8 B inputs of one_shot, ring travelled in the call itself: "),
+      std::string::npos)
+      << summary_line(one);
+  set_option("inline", "0");
+  EXPECT_NE(summary_line(one).find("it has the fewest steps (1)"), std::string::npos);
+  reset_option("inline");
+}
+
+TEST(Summary, SaysWhereALeaderIsLevelWithAnother) {
+  Report one;
+  one.request.ranks = {4};
+  one.series = {series("ring", {{3, 3, 3}, {9.9, 9.9, 9.9}}),
+                series("one_shot", {{1, 1, 1}, {10, 10, 10}})};
+  EXPECT_NE(summary_line(one).find("one_shot was fastest from 8 B to 8 KiB (at best 3.0x ahead of "
+                                   "ring at 8 B; level with ring at 8 KiB)"),
+            std::string::npos)
+      << summary_line(one);
 }
 
 TEST(Json, HasNcclTestsKeysAndRealBooleans) {

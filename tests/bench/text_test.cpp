@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// The text of nccl-tests, byte for byte.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -167,6 +168,41 @@ TEST(NcclTestsText, TheRemarkAboutSmallMessagesGoesByTheInput) {
   EXPECT_FALSE(remarked(Collective::barrier, 0));
   set_option("inline", "0");
   EXPECT_FALSE(remarked(Collective::all_reduce, 0));
+  reset_option("inline");
+}
+
+TEST(NcclTestsText, TheHeaderOfOursNamesTheOptionsSet) {
+  auto one = report();
+  EXPECT_EQ(text_header(one, four_ranks()).find("# options set"), std::string::npos);
+  one.options = {{"checksum", "1"}, {"inline", "0"}};
+  EXPECT_NE(text_header(one, four_ranks()).find("\n# options set: checksum=1 inline=0\n"),
+            std::string::npos);
+  auto peer = four_ranks();
+  peer.peer = true;  // they change nothing there
+  EXPECT_EQ(text_header(one, peer).find("# options set"), std::string::npos);
+}
+
+TEST(Remarks, SmallMessagesAreLimitedByTheNumberOfRanks) {
+  set_option("inline", "48");
+  BenchRequest request;
+  request.sizes.begin = 0;
+  const int cores = allowed_cpu_count();
+  request.ranks = {cores + 1, cores};
+  EXPECT_TRUE(inline_remark(request).starts_with(fmt::format(
+      "# inputs of up to 48 B ({} ranks) or 192 B ({} ranks) a rank travel", cores, cores + 1)))
+      << inline_remark(request);
+  request.ranks = {cores + 1, cores + 2};
+  EXPECT_TRUE(inline_remark(request).starts_with("# inputs of up to 192 B a rank travel"))
+      << inline_remark(request);
+  set_option("inline", "1K");  // 4 times that is more than a message holds
+  EXPECT_TRUE(inline_remark(request).starts_with("# inputs of up to 4080 B a rank travel"))
+      << inline_remark(request);
+  set_option("inline", "48");
+  request.ranks = {cores, cores + 1};
+  request.sizes.begin = 64;  // too long for the first
+  EXPECT_TRUE(inline_remark(request).starts_with(
+      fmt::format("# inputs of up to 192 B ({} ranks) a rank travel", cores + 1)))
+      << inline_remark(request);
   reset_option("inline");
 }
 

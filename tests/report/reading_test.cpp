@@ -2,9 +2,11 @@
 /// Reading runs: one file of every kind, made by our own commands (tests/data/report).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/file.hpp"
@@ -57,6 +59,16 @@ TEST(Reading, ABenchmarkHasCurvesOfOursAndOfOthersWithTheirSpread) {
   EXPECT_EQ(peers, (std::set<std::string>{"openmpi"}));
   ASSERT_FALSE(runs.ratios.empty());
   EXPECT_TRUE(runs.ratios[0].same_rounds);
+}
+
+TEST(Reading, ABenchmarkNamesTheOptionsSet) {
+  auto text = read_file(path_of("bench.json"));
+  const std::string none = "\"options\": []";
+  text.replace(text.find(none), none.size(), R"("options": [["checksum", "1"], ["inline", "0"]])");
+  Runs runs;
+  report::read_run(text, "bench.json", runs);
+  const std::pair<std::string, std::string> expected = {"options set", "checksum=1 inline=0"};
+  EXPECT_EQ(std::ranges::count(runs.sources.at(0).facts, expected), 1);
 }
 
 TEST(Reading, ASimulationHasCurvesABoundAndItsMachineWithLoads) {

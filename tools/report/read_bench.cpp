@@ -156,6 +156,20 @@ void read_ratios(const JsonValue& root, std::size_t source, bool gpus, Runs& run
   }
 }
 
+/// "checksum=1 inline=0": the options that were not at their default.
+std::string options_in(const JsonValue& config) {
+  const auto list = present(config, "options");
+  if (!list) return {};
+  (void)list->size(0, most_entries);
+  std::vector<std::string> options;
+  for (const auto& item : list->items()) {
+    (void)item.size(2, 2);
+    const auto pair = item.items();
+    options.push_back(fmt::format("{}={}", pair[0].text(), pair[1].text()));
+  }
+  return join(options, " ");
+}
+
 bool on_gpus(const JsonValue& root) { return present(root, "gpus").has_value(); }
 
 Source source_of(const JsonValue& root, const std::string& file) {
@@ -170,6 +184,7 @@ Source source_of(const JsonValue& root, const std::string& file) {
       source.facts.emplace_back("backend", backend);
     if (const auto buffers = text_in(*config, "buffers"); !buffers.empty())
       source.facts.emplace_back("buffers", buffers);
+    source.facts.emplace_back("options set", options_in(*config));
     if (const auto processes = present(*config, "processes"))
       source.facts.emplace_back("ranks are processes of", text_in(*processes, "library"));
   }
