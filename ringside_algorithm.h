@@ -51,7 +51,8 @@
 /// - ops within the request and the shape;
 /// - the same plan for the same request and arguments, every time: `build` is called twice and the
 ///   plans are compared, and ranks in different processes compare hashes at every call;
-/// - an answer within the time limit of the call that asks, and of a bounded number of locations; an
+/// - an answer within the time limit of the call that asks, and of a bounded number of locations;
+/// an
 ///   exception that leaves a function of it counts as an error;
 /// - a right plan, which the prover decides.
 ///
