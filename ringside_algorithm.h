@@ -52,8 +52,7 @@
 /// - the same plan for the same request and arguments, every time: `build` is called twice and the
 ///   plans are compared, and ranks in different processes compare hashes at every call;
 /// - an answer within the time limit of the call that asks, and of a bounded number of locations;
-/// an
-///   exception that leaves a function of it counts as an error;
+///   an exception that leaves a function of it counts as an error;
 /// - a right plan, which the prover decides.
 ///
 /// A library that has been loaded is never unloaded. What it hands out must live as long as it.
