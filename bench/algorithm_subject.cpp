@@ -80,11 +80,11 @@ AlgorithmSubject::AlgorithmSubject(Stage& stage, const std::string& spec, Call c
       continue;
     }
     const Plan plan = make_plan(spec, wanted);
-    const ProofFacts proven = require_proof(plan, false).facts;
+    const bool is_definition = require_proof(plan, false).facts.is_definition();
     spec_ = plan.spec();
     if (facts_) continue;
     facts_ = plan_facts(spec, wanted);  // out of place, where that is served
-    facts_->is_definition = proven.rank_order && proven.one_rounding && proven.same_on_all_ranks;
+    facts_->is_definition = is_definition;
   }
   if (!facts_) throw *refused;
 }

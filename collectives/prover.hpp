@@ -31,6 +31,12 @@ struct ProofFacts {
   /// bits everywhere.
   bool same_on_all_ranks = false;
 
+  /// Whether the plan gives every rank the bits of the definition: the sum in the order of ranks,
+  /// rounded once. Plans that do are interchangeable, and so is a fold of all inputs at once.
+  [[nodiscard]] bool is_definition() const {
+    return rank_order && one_rounding && same_on_all_ranks;
+  }
+
   bool operator==(const ProofFacts&) const = default;
 };
 

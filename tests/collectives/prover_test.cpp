@@ -210,6 +210,7 @@ TEST(Prover, different_bits_on_two_ranks_are_reported_and_refused_of_our_own) {
   EXPECT_FALSE(proof.facts.same_on_all_ranks);
   EXPECT_FALSE(proof.facts.rank_order);
   EXPECT_TRUE(proof.facts.one_rounding);
+  EXPECT_FALSE(proof.facts.is_definition());
   ASSERT_TRUE(proof.difference);
   EXPECT_EQ(proof.difference->op, 2u);
   EXPECT_EQ(proof.difference->rank, 2);
@@ -233,6 +234,7 @@ TEST(Prover, other_collectives_are_held_to_their_own_contract) {
   const Proof proof = prove(hand_made(gather, {}, right));
   EXPECT_TRUE(proof.holds());
   EXPECT_EQ(proof.facts, (ProofFacts{true, true, true, true}));
+  EXPECT_TRUE(proof.facts.is_definition());
   EXPECT_FALSE(prove(hand_made(gather, {}, {right[0]})).holds());
 
   const Request scatter{Collective::reduce_scatter, 2};

@@ -31,8 +31,7 @@ std::size_t longest_small_message(int ranks, int cores) {
 std::optional<SmallMessage> SmallMessage::make(const Request& request, const ProofFacts& facts,
                                                int rank, std::span<const std::size_t> blocks,
                                                FoldShape values, std::size_t most) {
-  const bool is_definition = facts.rank_order && facts.one_rounding && facts.same_on_all_ranks;
-  if (!is_definition || most == 0) return std::nullopt;
+  if (!facts.is_definition() || most == 0) return std::nullopt;
 
   const std::size_t element_bytes = size_of(values.type);
   const auto input_of = [&](int of) { return blocks_in(request, of, Buffer::input); };
