@@ -36,8 +36,9 @@ struct Settings {
   std::array<std::optional<std::string>, option_table.size()> program;
 };
 
+/// Never destroyed: an algorithm from outside may still be at work when the process ends.
 Settings& settings() {
-  static Settings instance;
+  static Settings& instance = *new Settings;
   return instance;
 }
 

@@ -141,7 +141,8 @@ Algorithm Algorithm::of_halves(int chunks, int lanes, Halves halves) {
 }
 
 std::span<const ParameterInfo> common_parameters() {
-  static const std::vector<ParameterInfo> parameters = {
+  static const auto& parameters = *new std::vector<ParameterInfo>{
+      // as registry()
       {"slices", "1", "pieces that every chunk is cut in, so that they pipeline"},
       {"lanes", "as the algorithm wants", "queues of a rank that run independently"},
       {"depth", "2", "slices that scratch holds at a time"},

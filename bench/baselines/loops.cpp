@@ -103,7 +103,8 @@ void fold_count(std::size_t count, const Buffers& buffers, std::size_t from, std
   }
 }
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+// The loader chooses a clone before a thread sanitizer is ready for the choosing function.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
 #define RINGSIDE_CLONED [[gnu::target_clones("avx512f", "avx2", "default"), gnu::optimize("O3")]]
 #else
 #define RINGSIDE_CLONED

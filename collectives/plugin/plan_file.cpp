@@ -24,8 +24,9 @@ struct Files {
   std::map<std::string, std::shared_ptr<const Plan>> plans;  // by absolute path
 };
 
+/// Never destroyed: an algorithm from outside may still be at work when the process ends.
 Files& files() {
-  static Files instance;
+  static Files& instance = *new Files;
   return instance;
 }
 

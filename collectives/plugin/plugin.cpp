@@ -32,8 +32,15 @@ struct Loaded {
   std::map<void*, std::vector<std::string>> names;  // by the handle of dlopen
 };
 
+/// What the option `plugins` said when its libraries were last loaded.
+struct Configured {
+  std::mutex mutex;
+  std::string paths;
+};
+
+/// Never destroyed: an algorithm from outside may still be at work when the process ends.
 Loaded& loaded() {
-  static Loaded instance;
+  static Loaded& instance = *new Loaded;
   return instance;
 }
 
@@ -102,14 +109,13 @@ std::vector<std::string> load_plugin(const std::string& path) {
 }
 
 void load_configured_plugins() {
-  static std::mutex mutex;
-  static std::string done;
+  static Configured& done = *new Configured;  // as loaded()
   const std::string paths = option<std::string>("plugins");
-  const std::lock_guard lock(mutex);
-  if (paths == done) return;
+  const std::lock_guard lock(done.mutex);
+  if (paths == done.paths) return;
   for (const auto path : split(paths, ':'))
     if (!path.empty()) (void)load_plugin(std::string(path));
-  done = paths;
+  done.paths = paths;
 }
 
 }  // namespace ringside
