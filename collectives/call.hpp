@@ -91,8 +91,8 @@ class Communicator::Implementation {
   /// nothing, or the error. It must not throw.
   using Over = std::function<void(std::exception_ptr)>;
   virtual void add_message(const Message& message, const CallOptions& options, Over over) = 0;
-  /// Works on the messages until all are over (true), or `more()` says that others may be added
-  /// (false). No call is run in the meantime.
+  /// Works on the messages until all are over (true), or `more()` wants it to return (false), as
+  /// others are to be added, or some are over. No call is run in the meantime.
   virtual bool work_on_messages(const std::function<bool()>& more) = 0;
 
   /// This rank's end of the communicator of all ranks that give the same color, which is not

@@ -116,8 +116,7 @@ bool CallQueue::sleep_until_called() {
   }
 }
 
-// --- driven
-// ---------------------------------------------------------------------------------------
+// --- driven --------------------------------------------------------------------------------------
 
 bool CallQueue::has_company() { return !driven_here().empty(); }
 
@@ -154,9 +153,11 @@ bool CallQueue::begin_next() {
   for (;;) {
     take_messages();
     begin_messages();
-    if (!messages_.is_empty() && !implementation_.work_on_messages([] { return true; }) &&
-        !messages_.has_ready())
-      return false;
+    if (!messages_.is_empty()) {
+      const bool all_over = implementation_.work_on_messages([] { return true; });
+      settle_messages();
+      if (!all_over && !messages_.has_ready()) return false;
+    }
     if (messages_.has_ready()) continue;
     running_ = take_front();
     if (running_ == nullptr) return false;
@@ -184,9 +185,9 @@ void CallQueue::work() {
     take_messages();
     begin_messages();
     if (!messages_.is_empty()) {
-      implementation_.work_on_messages([this] {
-        return message_comes_.load(std::memory_order_relaxed) || messages_.has_ready();
-      });
+      implementation_.work_on_messages(
+          [this] { return message_comes_.load(std::memory_order_relaxed) || !over_.empty(); });
+      settle_messages();
     } else if (State call = take_front()) {
       if (call->message() == nullptr)
         run(call);
@@ -209,10 +210,16 @@ void CallQueue::begin_messages() {
   while (messages_.has_ready()) {
     const auto [number, call] = messages_.begin_ready();
     auto over = [this, number = number, call = call](std::exception_ptr error) {
-      messages_.end(number);
-      finish(call, std::move(error));
+      over_.push_back({number, call, std::move(error)});
     };
     implementation_.add_message(*call->message(), call->options(), std::move(over));
+  }
+}
+
+void CallQueue::settle_messages() {
+  for (auto& [number, call, error] : std::exchange(over_, {})) {
+    messages_.end(number);
+    finish(call, std::move(error));
   }
 }
 

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <span>
 #include <thread>
+#include <vector>
 
 #include "ringside/base/clock.hpp"
 #include "ringside/collectives/call.hpp"
@@ -78,6 +79,9 @@ class CallQueue {
   void take_messages();
   /// Hands over those that may begin.
   void begin_messages();
+  /// Finishes those that are over. Not before the implementation has returned: once no call is
+  /// outstanding, the communicator's thread may make calls of its own.
+  void settle_messages();
   [[nodiscard]] State take_front();
   void run(const State& call);
   void finish(const State& call, std::exception_ptr error);
@@ -95,7 +99,15 @@ class CallQueue {
   /// Whether the first call is a message, which may join those under way.
   std::atomic<bool> message_comes_{false};
 
-  MessageSchedule messages_;  // of whoever works
+  struct Over {
+    MessageSchedule::Number number;
+    State call;
+    std::exception_ptr error;
+  };
+
+  // Of whoever works:
+  MessageSchedule messages_;
+  std::vector<Over> over_;  // yet to be finished
 
   State running_;  // of a driven queue: the call that was begun
   Stopwatch running_since_;

@@ -105,6 +105,25 @@ TEST(SendRecv, ABlockingMessageGoesOnBesideAsynchronousOnes) {
   });
 }
 
+TEST(SendRecv, ABlockingMessageMayFollowOneThatWasWaitedFor) {
+  // The thread of the asynchronous ones must have let go of all that messages use by then.
+  World::threads(2).run([](Communicator& comm) {
+    const int other = 1 - comm.rank();
+    for (int i = 0; i < 200; ++i) {
+      const std::vector<int> out = numbered(10, comm.rank() + i);
+      std::vector<int> in(10);
+      auto sent = comm.async().send(out, other);
+      comm.async().recv(in, other).wait();
+      sent.wait();
+      EXPECT_EQ(in, numbered(10, other + i));
+      if (comm.rank() == 0)
+        comm.send(out, other);
+      else
+        comm.recv(in, other);
+    }
+  });
+}
+
 TEST(SendRecv, AsynchronousMessagesThatShareMemoryKeepTheirOrder) {
   // Each rank but the ends passes on what it got, without waiting in between.
   World::threads(4).run([](Communicator& comm) {
