@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "ringside/base/error.hpp"
+#include "ringside/base/keep.hpp"
 #include "ringside/base/options.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/collectives/executors/cuda/runtime.hpp"
@@ -149,7 +150,7 @@ Access probed_access(int from, int to) {
   try {
     found = found_by(*trial);
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::timeout) (void)trial.release();  // the device may still use it
+    if (error.code() == ErrorCode::timeout) keep_for_ever(std::move(trial));
     throw;
   }
   if (found) return *found;

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
+#include "ringside/base/keep.hpp"
 #include "ringside/base/options.hpp"
 #include "ringside/collectives/executors/cuda/graph.hpp"
 #include "ringside/collectives/executors/cuda/waiting.hpp"
@@ -18,11 +20,6 @@ bool await_end(const std::vector<cudaStream_t>& streams) {
   return std::all_of(streams.begin(), streams.end(), [&](cudaStream_t stream) {
     return await_complete(stream, policy, never).result == host::WaitResult::ready;
   });
-}
-
-template <class Things>
-void leave_behind(Things& things) {
-  new Things(std::move(things));  // never freed: the device may still use it
 }
 
 }  // namespace
@@ -49,11 +46,13 @@ Issuer::~Issuer() {
   (void)cudaGetLastError();
   free_what_graphs_left();
   if (ended) return;
-  leave_behind(streams_);
-  leave_behind(scratch_);
-  leave_behind(graph_scratch_);
-  leave_behind(graphs_);
-  leave_behind(rank_streams_);
+  // The device may still use them.
+  keep_for_ever(std::move(streams_));
+  keep_for_ever(std::move(scratch_));
+  keep_for_ever(std::move(sums_));
+  keep_for_ever(std::move(graph_scratch_));
+  keep_for_ever(std::move(graphs_));
+  keep_for_ever(std::move(rank_streams_));
 }
 
 void Issuer::run(const Program& program, std::vector<RankCall> ranks) {

@@ -9,6 +9,7 @@
 #include <limits>
 #include <utility>
 
+#include "ringside/base/keep.hpp"
 #include "ringside/base/options.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/collectives/executors/host/job.hpp"
@@ -208,8 +209,9 @@ void Messages::give_up() {
       for (auto at = transfers->begin(); at != transfers->end();) {
         const auto transfer = at++;
         if (give_up(*transfer)) continue;
-        auto& left = *new std::list<Transfer>;  // never freed: the receiver may still write in it
+        std::list<Transfer> left;  // the receiver may still write in it
         left.splice(left.end(), *transfers, transfer);
+        keep_for_ever(std::move(left));
       }
   peers_.clear();
 }

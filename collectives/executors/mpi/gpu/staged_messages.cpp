@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "ringside/base/keep.hpp"
+
 namespace ringside::mpi {
 
 StagedMessages::Piece StagedMessages::take(std::size_t bytes) {
@@ -76,11 +78,9 @@ bool StagedMessages::advance_receive(Flight& flight) {
 
 void StagedMessages::drop() {
   for (Flight& flight : flights_) {
-    if (flight.ticket.active) {
-      transport_.drop(flight.ticket);
-      // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): never freed, see above
-      (void)new std::shared_ptr<std::byte>(std::move(flight.piece.memory));
-    }
+    if (!flight.ticket.active) continue;
+    transport_.drop(flight.ticket);
+    keep_for_ever(std::move(flight.piece.memory));  // MPI may still use it
   }
   flights_.clear();
 }
