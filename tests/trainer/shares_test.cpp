@@ -50,7 +50,7 @@ TEST(Shares, AreTheLargestForWhoIsTheFastest) {
 }
 
 // Milliseconds more, whatever else runs here.
-#ifdef __SANITIZE_THREAD__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int slowdown = 30;
 #else
 constexpr int slowdown = 1000;

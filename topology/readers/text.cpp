@@ -72,6 +72,26 @@ Foreign foreign_blank(std::string_view text, std::size_t at) {
   return {};
 }
 
+/// The length of the character beyond ASCII that starts at `at`, in UTF-8 (RFC 3629); 0: it is
+/// none.
+std::size_t character_length(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) {
+    return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0U;
+  };
+  const unsigned first = byte(0), second = byte(1);
+  const std::size_t length = first < 0xc2   ? 0
+                             : first < 0xe0 ? 2
+                             : first < 0xf0 ? 3
+                             : first < 0xf5 ? 4
+                                            : 0;
+  for (std::size_t i = 1; i < length; ++i)
+    if (byte(i) < 0x80 || byte(i) >= 0xc0) return 0;
+  const bool overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
+  const bool surrogate = first == 0xed && second >= 0xa0;
+  const bool beyond = first == 0xf4 && second >= 0x90;
+  return overlong || surrogate || beyond ? 0 : length;
+}
+
 std::string without_quote_marks(std::string_view line) {
   std::string_view rest = line;
   while (true) {
@@ -159,18 +179,25 @@ class Cleaner {
     if (c == '\x1b') return escape_length(raw, at);
     if (c == '[')
       if (const auto length = bare_colour_length(raw, at)) return length;
-    if (static_cast<unsigned char>(c) >= 0x80)
-      if (const auto foreign = foreign_blank(raw, at); foreign.length > 0) {
-        if (foreign.blank) put(' ');
-        return foreign.length;
-      }
+    if (static_cast<unsigned char>(c) >= 0x80) return take_foreign(raw, at);
     if (c == '\0') throw Error(ErrorCode::bad_input, "not a text: it holds zero bytes");
-    if (c == '\t' || static_cast<unsigned char>(c) >= 0x20) put(c);
+    if (c == '\t' || c >= 0x20) put(raw.substr(at, 1));
     return 1;
   }
 
-  void put(char c) {
-    if (line_.size() < limits_.line_bytes) line_ += c;
+  std::size_t take_foreign(std::string_view raw, std::size_t at) {
+    if (const auto blank = foreign_blank(raw, at); blank.length > 0) {
+      if (blank.blank) put(" ");
+      return blank.length;
+    }
+    const std::size_t length = character_length(raw, at);
+    put(length > 0 ? raw.substr(at, length) : "\xef\xbf\xbd");  // U+FFFD
+    return std::max<std::size_t>(length, 1);
+  }
+
+  /// A character whole or not at all.
+  void put(std::string_view character) {
+    if (line_.size() + character.size() <= limits_.line_bytes) line_ += character;
   }
 
   void end_line() {

@@ -3,8 +3,9 @@
 ///
 /// Taken off are: terminal escapes (also those that lost their first byte), carriage returns, byte
 /// order marks, UTF-16, blanks that are no ASCII, the marks of quoted mail ("> ") and of mpirun
-/// ("[1,0]<stdout>:"). A text whose lines are joined by backslash n is taken apart. Everything
-/// else, also indentation and tabs, is the readers' matter.
+/// ("[1,0]<stdout>:"). A text whose lines are joined by backslash n is taken apart. Bytes that are
+/// no UTF-8 become U+FFFD, so that what is read can be written. Everything else, also indentation
+/// and tabs, is the readers' matter.
 #pragma once
 
 #include <cstddef>

@@ -188,6 +188,44 @@ TEST_F(CudaFailing, ADeviceThatNeverFinishesIsNamedInTimeAndLeftBehind) {
   (void)Control::take_reports();
 }
 
+TEST_F(CudaFailing, WhatADeviceMayStillUseOutlivesTheWorldTheSumsOfACheckedCallToo) {
+  if (!Control::present()) GTEST_SKIP() << "would block a real device";
+  auto configuration = Control::environment();
+  configuration.faults = "hang!:0-1";
+  Control::reset(configuration);
+  const ScopedOption timeout("timeout", "100ms");
+  for (const char* checked : {"0", "1"}) {
+    SCOPED_TRACE(checked);
+    const ScopedOption checksum("checksum", checked);
+    const auto stream = cuda::Stream::on(0);
+    const auto near = cuda::DeviceMemory::on(0, 400), far = cuda::DeviceMemory::on(1, 400);
+    const auto data = cuda::DeviceMemory::on(0, 800);
+    std::barrier both(2);
+    (void)outcome_of([&] {
+      World::cuda({0, 0}).run([&](Communicator& comm) {
+        std::byte* own = data.data() + 400 * comm.rank();
+        const auto sum_up = [&](const CallOptions& options) {
+          comm.all_reduce(own, own, 100, ElementType::float32, ReduceOp::sum, options);
+        };
+        sum_up({});
+        both.arrive_and_wait();
+        if (comm.rank() == 0)
+          check(cudaMemcpyPeerAsync(far.data(), 1, near.data(), 0, 400, stream.get()), "copy", 0);
+        both.arrive_and_wait();
+        const auto hangs = outcome_of([&] {
+          sum_up({.stream = stream.get()});
+          sum_up({});
+        });
+        EXPECT_EQ(hangs.code, ErrorCode::timeout) << hangs.what;
+      });
+    });
+    for (const auto& report : Control::take_reports())
+      EXPECT_NE(report.kind, fakecuda::ReportKind::pending_free) << report.text;
+    Control::release_hangs();
+  }
+  (void)Control::take_reports();
+}
+
 TEST_F(CudaFailing, ADeviceThatDoesNotExistIsRefused) {
   const auto refused = outcome_of([] { (void)World::cuda({0, 99}); });
   EXPECT_EQ(refused.code, ErrorCode::invalid_argument);
