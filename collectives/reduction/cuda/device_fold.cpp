@@ -267,7 +267,10 @@ cudaError_t launch_checksum(const std::byte* data, std::size_t bytes, std::uint6
   const std::uint64_t words = bytes / checksum_word_bytes + 1;
   const auto blocks = static_cast<unsigned>(std::min<std::uint64_t>(
       (words + fold_threads - 1) / fold_threads, std::uint64_t{multiprocessors} * resident_blocks));
-  ChecksumParameters p{data, bytes, sum};
+  ChecksumParameters p;
+  p.data = data;
+  p.bytes = bytes;
+  p.sum = sum;
   return launch_kernel(checksum_kernel(), blocks, fold_threads, &p, stream);
 }
 
