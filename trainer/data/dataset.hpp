@@ -22,8 +22,8 @@ struct Samples {
   [[nodiscard]] std::size_t count() const { return labels.size(); }
   /// Copies of the samples with these numbers.
   [[nodiscard]] Batch batch(std::span<const std::uint32_t> numbers) const;
-  /// The first ones only.
-  void keep(std::size_t count);
+  /// The `first` ones only.
+  void keep(std::size_t first);
 };
 
 /// SHA-256 of pixels and labels.
