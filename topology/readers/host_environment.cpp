@@ -33,7 +33,7 @@ bool is_prompt_of_root(std::string_view before) {
 std::string_view command_of(std::string_view line) {
   line = trim(line);
   for (const std::string_view prompt : {"$ ", "# "})
-    if (const auto at = line.find(prompt); at != std::string_view::npos && at < 60) {
+    if (const auto at = line.find(prompt); at < 60) {  // npos is not
       if (prompt == "# " && !is_prompt_of_root(line.substr(0, at))) break;
       line = trim(line.substr(at + prompt.size()));
       break;

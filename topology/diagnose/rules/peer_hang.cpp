@@ -35,7 +35,7 @@ bool is_hang(const PairFault& fault) { return fault.kind == "hang"; }
 /// A log that ends as soon as the rings stand: what hangs is the first collective.
 std::vector<ShownLine> log_that_ends_connected(const Evidence& evidence) {
   for (const auto& log : evidence.all<NcclLog>()) {
-    const auto lines = evidence.lines(
+    auto lines = evidence.lines(
         *log.reading,
         [](std::string_view line) {
           return line.find("Connected all rings") != std::string_view::npos ||
