@@ -21,6 +21,7 @@ class Cached : public testing::Test {
   }
   /// A call with the n-th buffer; whether it is a graph.
   bool call(GraphCache& cache, std::uintptr_t buffer) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): an address that nobody follows
     const RankCall rank{.input = reinterpret_cast<const std::byte*>(buffer * 256)};
     const auto make = [&] {
       ++made_;

@@ -85,7 +85,7 @@ class Buffers {
 /// Makes a call that must fail on every rank alike.
 Outcome expect_refused(Communicator& comm, const Made& made) {
   Buffers buffers;
-  const auto outcome = outcome_of([&] { buffers.call(comm, made); });
+  auto outcome = outcome_of([&] { buffers.call(comm, made); });
   EXPECT_EQ(outcome.code, ErrorCode::mismatch) << outcome.what;
   EXPECT_EQ(outcome.what.find('\n'), std::string::npos) << outcome.what;
   EXPECT_EQ(outcome.rank, comm.rank());

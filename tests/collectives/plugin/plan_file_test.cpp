@@ -39,7 +39,7 @@ class PlanFile : public testing::Test {
   }
 
   std::string write(const std::string& name, const std::string& text) {
-    const std::string path = folder_ / name;
+    std::string path = folder_ / name;
     write_file(path, text);
     return path;
   }

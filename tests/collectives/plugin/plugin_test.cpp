@@ -115,7 +115,8 @@ TEST(Plugin, OneThatIsNoneIsRefusedWithTheReason) {
   };
   for (const auto& [fault, reason] : faults)
     for (int attempt = 0; attempt < 2; ++attempt) {
-      const auto [code, what] = error_of([&] { (void)load_plugin(refused_file(fault)); });
+      const std::string file = refused_file(fault);
+      const auto [code, what] = error_of([&] { (void)load_plugin(file); });
       EXPECT_EQ(code, ErrorCode::bad_input) << what;
       EXPECT_TRUE(what.starts_with("plug-in \"")) << what;
       EXPECT_TRUE(what.ends_with("refused_" + fault + ".so\": " + reason)) << what;

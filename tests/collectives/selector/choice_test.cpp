@@ -165,7 +165,7 @@ TEST(Choice, BarrierNeedsNone) {
 class TuningFile {
  public:
   explicit TuningFile(const std::string& text)
-      : path_(testing::TempDir() + "ringside_choice_" + std::to_string(++made_) + "_" +
+      : path_(testing::TempDir() + "ringside_choice_" + std::to_string(++made) + "_" +
               testing::UnitTest::GetInstance()->current_test_info()->name() + ".json"),
         option_("tuning", path_) {
     write_file(path_, text);
@@ -175,7 +175,7 @@ class TuningFile {
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
-  static inline int made_ = 0;
+  static inline int made = 0;
   std::string path_;
   ScopedOption option_;
 };
