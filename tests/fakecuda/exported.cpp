@@ -68,7 +68,7 @@ std::optional<Exported> Exported::make(std::byte* base, std::size_t mapped) {
   ::munmap(all, mapped);
   made.notes_ = new (static_cast<std::byte*>(all) + mapped) Notes;
   made.notes_->number = made.number_ = ++exports;
-  ::mmap(base, mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, made.descriptor_, 0);
+  (void)::mmap(base, mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, made.descriptor_, 0);
   made.base_ = base;
   made.mapped_ = mapped;
   return made;

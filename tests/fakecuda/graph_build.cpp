@@ -41,6 +41,7 @@ std::uint32_t branch_for(Graph& graph, const Reached& reached, int device) {
 
 cudaGraphNode_t node_handle(const Graph& graph, std::size_t index) {
   const auto base = reinterpret_cast<std::uintptr_t>(graph.handle) << index_bits;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): a handle is a number
   return reinterpret_cast<cudaGraphNode_t>(base + index + 1);
 }
 

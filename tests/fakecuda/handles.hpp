@@ -16,6 +16,7 @@ template <class Object, class Handle, std::uintptr_t tag>
 class HandleTable {
  public:
   Object& add(std::unique_ptr<Object> object) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): a handle is a number
     object->handle = reinterpret_cast<Handle>((first_ + objects_.size()) << 8 | tag << 4);
     objects_.push_back(std::move(object));
     return *objects_.back();

@@ -156,7 +156,7 @@ std::vector<std::string> Runtime::list_leaks() const {
   executables.for_each([&](const ExecutableGraph& graph) {
     lines.push_back("executable graph of " + std::to_string(graph.nodes.size()) + " nodes");
   });
-  user_objects.for_each([&](const UserObject&) { lines.push_back("user object"); });
+  user_objects.for_each([&](const UserObject&) { lines.emplace_back("user object"); });
   return lines;
 }
 

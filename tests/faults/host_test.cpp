@@ -46,7 +46,7 @@ class StallingPage {
 
   StallingPage() : at_(::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
     if (at_ == MAP_FAILED) throw std::bad_alloc();
-    page_ = at_;
+    page = at_;
     struct sigaction action {};
     action.sa_handler = &let_go;
     ::sigaction(SIGSEGV, &action, &before_);
@@ -62,9 +62,9 @@ class StallingPage {
  private:
   static void let_go(int) {
     ::usleep(static_cast<useconds_t>(stall.count()) * 1000);
-    if (::mprotect(page_, bytes, PROT_READ | PROT_WRITE) != 0) ::_exit(3);
+    if (::mprotect(page, bytes, PROT_READ | PROT_WRITE) != 0) ::_exit(3);
   }
-  static inline void* page_ = nullptr;
+  static inline void* page = nullptr;
   void* at_;
   struct sigaction before_ {};
 };

@@ -152,13 +152,13 @@ class Release {
  public:
   explicit Release(const Actor& actor) : ranks_(actor.ranks_here()) {}
   ~Release() {
-    if (++told_ % ranks_ == 0) Outside::get().release();
+    if (++told % ranks_ == 0) Outside::get().release();
   }
   Release(const Release&) = delete;
   Release& operator=(const Release&) = delete;
 
  private:
-  static inline std::atomic<int> told_{0};
+  static inline std::atomic<int> told{0};
   int ranks_;
 };
 
