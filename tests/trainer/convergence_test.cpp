@@ -20,18 +20,18 @@ class Convergence : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     if (!std::filesystem::exists("/usr/share/datasets/fashion-mnist")) return;
-    data_ = std::make_unique<trainer::Dataset>(trainer::read_dataset());
+    data = std::make_unique<trainer::Dataset>(trainer::read_dataset());
     const ScopedOption path("torch_engine", RINGSIDE_TORCH_ENGINE);
-    engine_ = trainer::engine_for(Model::lenet);
+    engine = trainer::engine_for(Model::lenet);
     (void)trainer::keep_freed_memory();
   }
   void SetUp() override {
-    if (data_ == nullptr) GTEST_SKIP() << "dataset-fashion-mnist is not installed";
+    if (data == nullptr) GTEST_SKIP() << "dataset-fashion-mnist is not installed";
   }
 
   /// The reports, each printed.
   static std::vector<trainer::EpochReport> train(int ranks, const TrainingSettings& settings) {
-    auto reports = train_on(ranks, *engine_, settings, *data_).reports;
+    auto reports = train_on(ranks, *engine, settings, *data).reports;
     for (const auto& report : reports)
       std::printf("%s on %d: epoch %d, loss %.4f, test accuracy %.4f, %.1f s (measured)\n",
                   std::string(to_string(settings.model.model)).c_str(), ranks, report.epoch,
@@ -48,8 +48,8 @@ class Convergence : public ::testing::Test {
   }
 
  private:
-  static inline std::unique_ptr<trainer::Dataset> data_;
-  static inline std::shared_ptr<trainer::Engine> engine_;
+  static inline std::unique_ptr<trainer::Dataset> data;
+  static inline std::shared_ptr<trainer::Engine> engine;
 };
 
 TEST_F(Convergence, OfLenetIsTheTextbooksOnEveryNumberOfRanks) {
