@@ -13,6 +13,7 @@
 
 #include "ringside/base/environment.hpp"
 #include "ringside/base/error.hpp"
+#include "ringside/base/keep.hpp"
 #include "ringside/base/text.hpp"
 
 namespace ringside {
@@ -36,9 +37,8 @@ struct Settings {
   std::array<std::optional<std::string>, option_table.size()> program;
 };
 
-/// Never destroyed: an algorithm from outside may still be at work when the process ends.
 Settings& settings() {
-  static Settings& instance = *new Settings;
+  static Settings& instance = never_destroyed<Settings>();
   return instance;
 }
 

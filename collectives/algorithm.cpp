@@ -13,6 +13,7 @@
 #include <set>
 
 #include "ringside/base/error.hpp"
+#include "ringside/base/keep.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/collectives/algorithms/builtin.hpp"
 #include "ringside/collectives/outside.hpp"
@@ -34,9 +35,8 @@ struct Registry {
   }
 };
 
-/// Never destroyed: an algorithm from outside may still be at work when the process ends.
 Registry& registry() {
-  static Registry& instance = *new Registry;
+  static Registry& instance = never_destroyed<Registry>();
   return instance;
 }
 
@@ -141,12 +141,12 @@ Algorithm Algorithm::of_halves(int chunks, int lanes, Halves halves) {
 }
 
 std::span<const ParameterInfo> common_parameters() {
-  static const auto& parameters = *new std::vector<ParameterInfo>{
-      // as registry()
+  using Infos = std::vector<ParameterInfo>;
+  static const Infos& parameters = never_destroyed<Infos>(Infos{
       {"slices", "1", "pieces that every chunk is cut in, so that they pipeline"},
       {"lanes", "as the algorithm wants", "queues of a rank that run independently"},
       {"depth", "2", "slices that scratch holds at a time"},
-  };
+  });
   return parameters;
 }
 

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "ringside/base/error.hpp"
+#include "ringside/base/keep.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/base/threads.hpp"
 #include "ringside/collectives/algorithm.hpp"
@@ -56,7 +57,7 @@ Error error_in(const std::exception_ptr& thrown, const std::string& algorithm) {
 class GivenUp {
  public:
   static GivenUp& all() {
-    static GivenUp& instance = *new GivenUp;  // as long as one may be at work
+    static GivenUp& instance = never_destroyed<GivenUp>();
     return instance;
   }
   void add(const std::string& algorithm) {

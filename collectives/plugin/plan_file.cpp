@@ -11,6 +11,7 @@
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/file.hpp"
+#include "ringside/base/keep.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/collectives/plan_io.hpp"
 
@@ -24,9 +25,8 @@ struct Files {
   std::map<std::string, std::shared_ptr<const Plan>> plans;  // by absolute path
 };
 
-/// Never destroyed: an algorithm from outside may still be at work when the process ends.
 Files& files() {
-  static Files& instance = *new Files;
+  static Files& instance = never_destroyed<Files>();
   return instance;
 }
 

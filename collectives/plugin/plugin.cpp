@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "ringside/base/error.hpp"
+#include "ringside/base/keep.hpp"
 #include "ringside/base/options.hpp"
 #include "ringside/base/shared_library.hpp"
 #include "ringside/base/text.hpp"
@@ -38,9 +39,8 @@ struct Configured {
   std::string paths;
 };
 
-/// Never destroyed: an algorithm from outside may still be at work when the process ends.
 Loaded& loaded() {
-  static Loaded& instance = *new Loaded;
+  static Loaded& instance = never_destroyed<Loaded>();
   return instance;
 }
 
@@ -109,7 +109,7 @@ std::vector<std::string> load_plugin(const std::string& path) {
 }
 
 void load_configured_plugins() {
-  static Configured& done = *new Configured;  // as loaded()
+  static Configured& done = never_destroyed<Configured>();
   const std::string paths = option<std::string>("plugins");
   const std::lock_guard lock(done.mutex);
   if (paths == done.paths) return;

@@ -9,14 +9,12 @@
 #include <fstream>
 #include <string>
 
+#include "ringside/tests/support/sanitizers.hpp"
+
 namespace ringside::tests {
 
 /// Sanitizers keep freed memory back, to notice its use: how much is resident tells nothing there.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool resident_memory_tells = false;
-#else
-inline constexpr bool resident_memory_tells = true;
-#endif
+inline constexpr bool resident_memory_tells = !address_sanitizer && !thread_sanitizer;
 
 inline std::size_t resident_bytes() {
   std::size_t total = 0, resident = 0;

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "ringside/tests/support/sanitizers.hpp"
 #include "ringside/tests/trainer/learning.hpp"
 #include "ringside/trainer/report.hpp"
 
@@ -50,11 +51,7 @@ TEST(Shares, AreTheLargestForWhoIsTheFastest) {
 }
 
 // Milliseconds more, whatever else runs here.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int slowdown = 30;
-#else
-constexpr int slowdown = 1000;
-#endif
+constexpr int slowdown = address_sanitizer || thread_sanitizer ? 30 : 1000;
 
 TrainingSettings one_slow_rank() {
   TrainingSettings settings = small_settings(StrategyKind::distributed);

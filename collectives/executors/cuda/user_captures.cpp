@@ -6,20 +6,22 @@
 #include <algorithm>
 #include <mutex>
 
+#include "ringside/base/keep.hpp"
+
 namespace ringside::cuda {
 namespace {
 
 using Memory = std::vector<std::shared_ptr<void>>;
 
-/// What graphs have let go of. Never destroyed: graphs may go when the process ends.
+/// What graphs have let go of.
 struct LetGo {
   std::mutex mutex;
   std::vector<std::unique_ptr<Memory>> memory;
 };
 
 LetGo& let_go() {
-  static auto* all = new LetGo;
-  return *all;
+  static LetGo& all = never_destroyed<LetGo>();  // graphs may go when the process ends
+  return all;
 }
 
 /// Called by a thread of the runtime's, which may not call the runtime.

@@ -10,16 +10,14 @@
 #include <vector>
 
 #include "ringside/base/error.hpp"
+#include "ringside/tests/support/sanitizers.hpp"
 
 namespace ringside::mpi {
 namespace {
 
 constexpr std::size_t megabyte = 1 << 20;
-#ifdef __SANITIZE_THREAD__  // its shadow leaves less of the address space
-constexpr std::size_t far_beyond_memory = std::size_t{1} << 36;
-#else
-constexpr std::size_t far_beyond_memory = std::size_t{1} << 39;
-#endif
+/// The thread sanitizer's shadow leaves less of the address space.
+constexpr std::size_t far_beyond_memory = std::size_t{1} << (tests::thread_sanitizer ? 36 : 39);
 
 std::shared_ptr<Arena> arena_of(std::size_t bytes) {
   return std::make_shared<Arena>(Segment::create(bytes));

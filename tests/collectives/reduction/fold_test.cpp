@@ -11,6 +11,7 @@
 
 #include "ringside/base/error.hpp"
 #include "ringside/collectives/reduction/kernels.hpp"
+#include "ringside/tests/support/sanitizers.hpp"
 #include "samples.hpp"
 #include "variants.hpp"
 
@@ -173,9 +174,8 @@ std::vector<std::size_t> destination_counts(std::size_t k) {
 /// The thread sanitizer is slow on every access and has nothing to find in one thread: a few
 /// shapes.
 std::vector<std::size_t> source_counts(std::vector<std::size_t> all) {
-#ifdef __SANITIZE_THREAD__
-  std::erase_if(all, [](std::size_t k) { return k != 1 && k != 2 && k != 5; });
-#endif
+  if (tests::thread_sanitizer)
+    std::erase_if(all, [](std::size_t k) { return k != 1 && k != 2 && k != 5; });
   return all;
 }
 
