@@ -170,11 +170,7 @@ void CudaCommunicator::check_buffers(const Call& call) const {
   const Request request = call.request(size(), false);
   const int device = shared_->device_of(rank());
   const auto holds = [&](Buffer buffer) {
-    const BlockRange blocks = blocks_in(request, rank(), buffer);
-    if (call.blocks.size() == 1) return blocks.count > 0 && call.blocks.front() > 0;
-    for (int i = 0; i < blocks.count; ++i)
-      if (call.blocks[static_cast<std::size_t>(blocks.first + i * blocks.stride)] > 0) return true;
-    return false;
+    return elements_in(call.blocks, blocks_in(request, rank(), buffer)) > 0;
   };
   if (holds(Buffer::input)) check_buffer(call.input, "input", rank(), device);
   if (holds(Buffer::output)) check_buffer(call.output, "output", rank(), device);

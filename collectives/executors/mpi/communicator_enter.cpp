@@ -16,13 +16,8 @@ namespace {
 
 /// Bytes of a rank's input or output.
 std::size_t bytes_of(const Call& call, int rank, int ranks, Buffer buffer) {
-  const BlockRange held = blocks_in(call.request(ranks, false), rank, buffer);
-  std::size_t elements = 0;
-  for (int i = 0; i < held.count; ++i)
-    elements += call.blocks[call.blocks.size() == 1
-                                ? std::size_t{0}
-                                : static_cast<std::size_t>(held.first + i * held.stride)];
-  return elements * size_of(call.type);
+  return elements_in(call.blocks, blocks_in(call.request(ranks, false), rank, buffer)) *
+         size_of(call.type);
 }
 
 }  // namespace
