@@ -158,10 +158,9 @@ Prepared CudaCommunicator::prepare(const Call& call) {
           },
           shared_->plans(), wait);
     });
-  prepared.entry.signature =
-      host::Signature::of(call, size(), prepared.plans.hash, prepared.plans.spec);
-  prepared.entry.signature.summed = has_checksums();
-  prepared.entry.digest = host::digest_of(prepared.entry.signature);
+  auto signature = host::Signature::of(call, size(), prepared.plans.hash, prepared.plans.spec);
+  signature.summed = has_checksums();
+  prepared.signed_call = host::signed_by(signature);
   return prepared;
 }
 
@@ -211,7 +210,7 @@ std::uint64_t CudaCommunicator::lead(const Call& call, Prepared& prepared, std::
   const std::uint64_t before = meeting_->entered_calls();
   std::optional<Error> refused;
   try {
-    const auto meeting = meeting_->meet(call, prepared.entry, stream);
+    const auto meeting = meeting_->meet(call, prepared.signed_call, stream);
     meeting_->work_on_call([&] { refused = issue(call, prepared, meeting.placement); });
   } catch (const Error& error) {
     // Others may have seen all enter, and wait for a word about it.
@@ -246,7 +245,7 @@ std::optional<Error> CudaCommunicator::issue(const Call& call, Prepared& prepare
 
 std::uint64_t CudaCommunicator::follow(const Call& call, const Prepared& prepared,
                                        std::byte* stream) {
-  const std::uint64_t number = meeting_->meet(call, prepared.entry, stream).number;
+  const std::uint64_t number = meeting_->meet(call, prepared.signed_call, stream).number;
   // Without limit, and not interrupted by a failure: rank 0 has this rank's buffers in hand, and
   // comes to an end.
   host::WaitPolicy policy = meeting_->policy_for(*call.options);

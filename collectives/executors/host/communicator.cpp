@@ -72,9 +72,6 @@ HostCommunicator::HostCommunicator(std::shared_ptr<Shared> shared, int rank,
       messages_(*shared_, rank, std::move(copy)) {
   (void)fold_isa();  // an option that cannot be used shows here, not in the middle of a call
   shared_->move_up(rank_, call_);
-  meeting_again_.signature.collective = Collective::barrier;
-  meeting_again_.signature.summed = true;
-  meeting_again_.digest = digest_of(meeting_again_.signature);
 }
 
 void HostCommunicator::run(const Call& call) {
@@ -93,7 +90,7 @@ void HostCommunicator::run(const Call& call) {
   std::byte* const scratch = prepared.scratch_bytes == 0
                                  ? nullptr
                                  : shared_->scratch(rank_, call_ + 1, prepared.scratch_bytes);
-  publish(call, prepared, scratch);
+  publish(call, prepared.signed_call, prepared.small ? &*prepared.small : nullptr, scratch);
   await_entries(call, policy);
   const Placement placement = agree();
   if (prepared.small) return fold_messages(call, *prepared.small);
@@ -112,11 +109,11 @@ WaitPolicy HostCommunicator::policy_for(const CallOptions& options) const {
   return policy;
 }
 
-HostCommunicator::Meeting HostCommunicator::meet(const Call& call, const Prepared& prepared,
+HostCommunicator::Meeting HostCommunicator::meet(const Call& call, const SignedCall& signed_call,
                                                  std::byte* extra) {
   shared_->failure().throw_if_set(rank_);
   const WaitPolicy policy = policy_for(*call.options);
-  publish(call, prepared, extra);
+  publish(call, signed_call, nullptr, extra);
   await_entries(call, policy);
   return {agree(), call_};
 }
@@ -192,18 +189,19 @@ void HostCommunicator::plan(const CallOptions& options,
 
 // --- enter ---------------------------------------------------------------------------------------
 
-void HostCommunicator::publish(const Call& call, const Prepared& prepared, std::byte* scratch) {
+void HostCommunicator::publish(const Call& call, const SignedCall& signed_call,
+                               const SmallMessage* small, std::byte* scratch) {
   ++call_;
   if (call_ % calls_between_moves == 0) shared_->move_up(rank_, call_);
 
   Entry& mine = shared_->entry(rank_, call_);
-  if (std::uint64_t& published = published_[call_ & 1]; published != prepared.digest) {
-    mine.signature = prepared.signature;
-    mine.digest = published = prepared.digest;
+  if (std::uint64_t& published = published_[call_ & 1]; published != signed_call.digest) {
+    mine.signature = signed_call.signature;
+    mine.digest = published = signed_call.digest;
   }
-  if (!prepared.small)
+  if (small == nullptr)
     mine.addresses = {call.input, call.output, scratch};
-  else if (const std::size_t bytes = prepared.small->input_bytes(); bytes > 0)
+  else if (const std::size_t bytes = small->input_bytes(); bytes > 0)
     std::memcpy(mine.message, call.input, bytes);
   mine.call.store(call_, std::memory_order_release);
 }
@@ -336,7 +334,7 @@ void HostCommunicator::run_checked(const Call& call, const Program& program,
 }
 
 void HostCommunicator::meet_again(const Call& call, const WaitPolicy& policy) {
-  publish(call, meeting_again_, nullptr);
+  publish(call, barrier_within_call_, nullptr, nullptr);
   await_entries(call, policy);
   (void)agree();
 }

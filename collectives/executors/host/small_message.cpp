@@ -54,4 +54,16 @@ std::optional<SmallMessage> SmallMessage::make(const Request& request, const Pro
   return message;
 }
 
+std::optional<SmallMessage> SmallMessage::make(const ChosenPlans& plans, int rank,
+                                               std::span<const std::size_t> blocks,
+                                               const FoldShape& values, std::size_t most) {
+  std::optional<SmallMessage> message;  // of either placement, the same
+  for (const auto& compiled : plans.by_placement) {
+    if (!compiled) continue;
+    message = make(compiled->plan.request(), compiled->facts, rank, blocks, values, most);
+    if (!message) return std::nullopt;
+  }
+  return message;
+}
+
 }  // namespace ringside::host

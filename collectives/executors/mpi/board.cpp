@@ -21,12 +21,11 @@ void store_text(std::array<char, size>& to, std::string_view text) {
 
 }  // namespace
 
-void Entry::set_signature(const host::Signature& from, std::uint64_t its_digest,
-                          std::size_t its_message_bytes) {
-  signature = from;
+void Entry::set_signature(const host::SignedCall& call, std::size_t its_message_bytes) {
+  signature = call.signature;
   signature.spec = nullptr;
-  store_text(spec, from.spec);
-  digest = its_digest;
+  store_text(spec, call.signature.spec);
+  digest = call.digest;
   message_bytes = its_message_bytes;
 }
 

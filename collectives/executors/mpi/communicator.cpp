@@ -45,9 +45,6 @@ MpiCommunicator::MpiCommunicator(std::shared_ptr<Job> job, std::shared_ptr<Board
   (void)fold_isa();  // an option that cannot be used shows here, not in the middle of a call
   for (int rank = 0; rank < board_->ranks(); ++rank)
     if (rank != board_->rank()) others_.push_back(rank);
-  meeting_again_.signature.collective = Collective::barrier;
-  meeting_again_.signature.summed = true;
-  meeting_again_.digest = host::digest_of(meeting_again_.signature);
 }
 
 bool MpiCommunicator::runs_where_awaited() {
@@ -101,7 +98,8 @@ void MpiCommunicator::begin(const Call& call) {
   const Prepared& prepared = this->prepared(call, memory);
   begun_.prepared = &prepared;
   // Before the call counts: a rank that finds no memory has made no call.
-  publish(call, prepared, place(call, prepared, memory));
+  publish(call, prepared.signed_call, prepared.small ? &*prepared.small : nullptr,
+          place(call, prepared, memory));
 }
 
 bool MpiCommunicator::advance() {
@@ -300,7 +298,7 @@ void MpiCommunicator::run_checked(const Call& call, const Bound& bound,
 }
 
 void MpiCommunicator::meet_again(const Call& call, const host::WaitPolicy& policy) {
-  publish(call, meeting_again_, {});
+  publish(call, barrier_within_call_, nullptr, {});
   await_entries(call, policy);
   (void)agree();
 }

@@ -212,8 +212,7 @@ Prepared Plans::prepare(const Call& call, std::size_t most_inline, Memory memory
                         const SpecFor& spec_for, const PlanWait& wait) {
   Prepared prepared;
   if (call.collective == Collective::barrier) {
-    prepared.signature = host::Signature::of(call, ranks_, 0, "");
-    prepared.digest = host::digest_of(prepared.signature);
+    prepared.signed_call = host::signed_by(host::Signature::of(call, ranks_, 0, ""));
     return prepared;
   }
   const ChosenPlans chosen = choose_plans(call, ranks_, spec_for, base_, wait);
@@ -222,22 +221,15 @@ Prepared Plans::prepare(const Call& call, std::size_t most_inline, Memory memory
       .type = call.type, .op = call.op, .scalar = call.options->scalar, .ranks = ranks_};
   std::uint64_t hash = chosen.hash;  // of all plans that may come to be run
   const auto sign = [&] {
-    prepared.signature = host::Signature::of(call, ranks_, hash, chosen.spec);
-    prepared.signature.summed = checksums_ == host::Program::Checksums::all;
-    prepared.digest = host::digest_of(prepared.signature);
+    auto signature = host::Signature::of(call, ranks_, hash, chosen.spec);
+    signature.summed = checksums_ == host::Program::Checksums::all;
+    prepared.signed_call = host::signed_by(signature);
   };
-  bool travels = true;  // the proof may allow it in one placement only
-  for (const auto& compiled : chosen.by_placement) {
-    if (!compiled) continue;
-    prepared.small = host::SmallMessage::make(compiled->plan.request(), compiled->facts, rank_,
-                                              blocks, values, most_inline);
-    travels = travels && prepared.small;
-  }
-  if (travels) {
+  prepared.small = host::SmallMessage::make(chosen, rank_, blocks, values, most_inline);
+  if (prepared.small) {
     sign();
     return prepared;
   }
-  prepared.small.reset();
   const std::size_t bytes = total_elements(call, ranks_) * size_of(call.type);
   prepared.with_private = reach_of_private();
   for (std::size_t placement = 0; placement < chosen.by_placement.size(); ++placement) {
