@@ -135,9 +135,7 @@ Choice HostCommunicator::choice_for(const Request& request, std::size_t bytes,
   return choose(job.tuning(), {"host", job.cores()}, request, bytes);
 }
 
-void HostCommunicator::abort(const std::string& why) {
-  shared_->failure().set(Error(ErrorCode::aborted, fmt::format("aborted: {}", why)));
-}
+void HostCommunicator::abort(const std::string& why) { shared_->failure().set(aborted(why)); }
 
 void HostCommunicator::add_message(const Message& message, const CallOptions& options, Over over) {
   if (options.stream) return over(exception_of(refuse_stream));

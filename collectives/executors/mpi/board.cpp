@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "ringside/collectives/executors/mpi/board.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <new>
@@ -114,11 +112,7 @@ void Board::connect(const std::vector<BlockOffsets>& of_all) {
 }
 
 Error failed_before(const Board& board) {
-  const Error cause = board.failure().cause();
-  Error error(ErrorCode::failed,
-              fmt::format("the communicator failed in an earlier call: {}", cause.what()));
-  if (cause.peer()) error.with_peer(*cause.peer());
-  return error.at_rank(board.rank());
+  return host::failed_before(board.failure().cause(), board.rank());
 }
 
 void throw_if_failed(const Board& board) {

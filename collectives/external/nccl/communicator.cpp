@@ -9,7 +9,7 @@
 
 #include "ringside/base/text.hpp"
 #include "ringside/collectives/executors/cuda/waiting.hpp"
-#include "ringside/collectives/executors/host/messages.hpp"
+#include "ringside/collectives/executors/host/message_errors.hpp"
 #include "ringside/collectives/executors/host/signature.hpp"
 #include "ringside/collectives/executors/host/waiting.hpp"
 
@@ -261,11 +261,8 @@ void NcclCommunicator::fail_late_messages() {
     const Message& message = end->message;
     const bool gone = meeting_->shared()->gone(message.peer);
     if (!gone && end->since.elapsed() < end->limit) continue;
-    const std::string why = gone ? fmt::format(": rank {} has returned without it", message.peer)
-                                 : fmt::format(" after {}", format_duration(end->limit));
-    return failure().set(Error(ErrorCode::timeout, host::describe_missing(message, rank()) + why)
-                             .at_rank(rank())
-                             .with_peer(message.peer));
+    return failure().set(gone ? host::message_without_peer(message, rank())
+                              : host::message_overdue(message, rank(), end->limit));
   }
 }
 
