@@ -141,8 +141,7 @@ void CudaCommunicator::run(const Call& call) {
 
 Choice CudaCommunicator::choice_for(const Request& request, std::size_t bytes,
                                     const CallOptions& options) const {
-  const std::string& spec = meeting_->asked_spec(options);
-  if (spec != "auto") return {spec, "named by the caller or the option algorithm"};
+  if (auto choice = meeting_->named(options)) return std::move(*choice);
   const host::Job& job = shared_->meeting()->job();
   return shared_->choice_for(job.tuning(), job.cores(), request, bytes);
 }

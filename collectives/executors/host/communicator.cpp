@@ -129,8 +129,7 @@ void HostCommunicator::work_on_call(const std::function<void()>& work) {
 
 Choice HostCommunicator::choice_for(const Request& request, std::size_t bytes,
                                     const CallOptions& options) const {
-  const std::string& spec = asked_spec(options);
-  if (spec != "auto") return {spec, "named by the caller or the option algorithm"};
+  if (auto choice = named(options)) return std::move(*choice);
   const Job& job = shared_->job();
   return choose(job.tuning(), {"host", job.cores()}, request, bytes);
 }

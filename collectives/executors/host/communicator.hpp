@@ -60,9 +60,8 @@ class HostCommunicator final : public Communicator::Implementation {
   [[nodiscard]] std::unique_ptr<HostCommunicator> split_ranks(int color, int key,
                                                               Messages::Copy copy);
   [[nodiscard]] const std::shared_ptr<Shared>& shared() const { return shared_; }
-  /// What the call or, where it says nothing, the option `algorithm` names; perhaps `auto`.
-  [[nodiscard]] const std::string& asked_spec(const CallOptions& options) const {
-    return options.algorithm.empty() ? default_spec_ : options.algorithm;
+  [[nodiscard]] std::optional<Choice> named(const CallOptions& options) const {
+    return named_choice(options, default_spec_);
   }
   /// Does `work`, which asks for plans. One that is not made in time is a failure of the
   /// communicator.

@@ -136,6 +136,8 @@ class Board {
   [[nodiscard]] const std::shared_ptr<Team>& shared_team() const { return team_; }
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int ranks() const { return static_cast<int>(members_.size()); }
+  /// The world's ranks, by rank.
+  [[nodiscard]] const std::vector<int>& members() const { return members_; }
   /// The world's rank of a rank.
   [[nodiscard]] int member(int rank) const { return members_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] bool is_near(int rank) const { return team_->is_near(member(rank)); }

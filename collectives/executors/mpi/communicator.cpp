@@ -142,8 +142,7 @@ const Bound* MpiCommunicator::settled(const Call& call, const Prepared& prepared
 
 Choice MpiCommunicator::choice_for(const Request& request, std::size_t bytes,
                                    const CallOptions& options) const {
-  const std::string& spec = options.algorithm.empty() ? default_spec_ : options.algorithm;
-  if (spec != "auto") return {spec, "named by the caller or the option algorithm"};
+  if (auto choice = named_choice(options, default_spec_)) return std::move(*choice);
   if (board_->one_host())
     return choose(job_->tuning(), {"host", board_->team().cores()}, request, bytes);
   HostsLayout layout{.host_of = {}, .network_bandwidth = board_->team().network_bandwidth()};
@@ -155,9 +154,7 @@ Choice MpiCommunicator::choice_for(const Request& request, std::size_t bytes,
 std::string MpiCommunicator::on_machine(const Request& /*request*/, std::size_t /*bytes*/,
                                         const std::string& /*spec*/) const {
   if (!plans_.on_gpus()) return {};
-  std::vector<int> members;
-  for (int rank = 0; rank < size(); ++rank) members.push_back(board_->member(rank));
-  return job_->gpus().unreached(members);
+  return job_->gpus().unreached(board_->members());
 }
 
 void MpiCommunicator::add_message(const Message& message, const CallOptions& options, Over over) {

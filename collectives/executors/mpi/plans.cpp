@@ -16,12 +16,6 @@ namespace {
 
 bool is_gpus(Reach reach) { return reach == Reach::gpu_shared || reach == Reach::gpu_staged; }
 
-std::vector<int> members_of(const Board& board) {
-  std::vector<int> members;
-  for (int rank = 0; rank < board.ranks(); ++rank) members.push_back(board.member(rank));
-  return members;
-}
-
 /// Between hosts messages, within a host `inside`.
 AccessMatrix access_within(const Board& board, Access inside) {
   AccessMatrix access = full_access(board.ranks());
@@ -135,7 +129,7 @@ Plans::Plans(const Board& board, const Gpus& gpus, host::Program::Checksums chec
       gpu_(gpus.own()),
       rank_(board.rank()),
       ranks_(board.ranks()),
-      on_gpus_(gpus.all_have(members_of(board))),
+      on_gpus_(gpus.all_have(board.members())),
       one_host_(board.one_host()),
       single_copies_(board.team().single_copies()),
       copies_(board.team().copies()),
@@ -150,7 +144,7 @@ Plans::Plans(const Board& board, const Gpus& gpus, host::Program::Checksums chec
   for (const Reach reach : {Reach::shared, Reach::single, Reach::staged})
     set(reach, access_between(board, reach));
   if (!on_gpus_) return;
-  const auto access = gpus.access_among(members_of(board));
+  const auto access = gpus.access_among(board.members());
   all_direct_ = is_all_direct(access);
   set(Reach::gpu_shared, access);
   set(Reach::gpu_staged, access_within(board, all_direct_ ? Access::scratch_only : Access::none));
