@@ -5,7 +5,7 @@
 #include <limits>
 #include <tuple>
 
-#include "ringside/bench/statistics.hpp"
+#include "ringside/base/statistics.hpp"
 
 namespace ringside::bench {
 

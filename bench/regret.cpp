@@ -7,10 +7,10 @@
 #include <cmath>
 
 #include "ringside/base/error.hpp"
+#include "ringside/base/statistics.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/bench/algorithm_subject.hpp"
 #include "ringside/bench/comparison.hpp"
-#include "ringside/bench/statistics.hpp"
 #include "ringside/bench/tune.hpp"
 
 namespace ringside::bench {
