@@ -104,6 +104,8 @@ TEST(BenchCommand, EveryBadCommandLineIsOneLineAndExitCode2) {
       {{"--buffers", "cold:many"}, "--buffers cold"},
       {{"--exact-counts=perhaps"}, "--exact-counts takes no value"},
       {{"--summary=no"}, "--summary takes no value"},
+      {{"--spread=no"}, "--spread takes no value"},
+      {{"--regret=yes"}, "--regret takes no value"},
       {{"-n"}, "--iterations needs a value: N"},
       {{"--begin", "8", "-b", "16"}, "--begin is there more than once"},
       {{"--pin", "perhaps"}, "--pin"},

@@ -25,6 +25,8 @@
 #include "ringside/collectives/stored_plan.hpp"
 #include "ringside/tools/cli/commands.hpp"
 #include "ringside/tools/cli/machine_options.hpp"
+#include "ringside/tools/cli/option_values.hpp"
+#include "ringside/tools/cli/output.hpp"
 #include "ringside/tools/cli/plan_report.hpp"
 #include "ringside/tools/report/plan_drawing.hpp"
 #include "ringside/tools/report/plan_page.hpp"
@@ -63,13 +65,8 @@ Wanted read_wanted(const Arguments& arguments) {
     wanted.ranks = static_cast<int>(whole_number("--ranks", arguments.ranks, 1, most_ranks));
   if (!arguments.root.empty())
     wanted.root = static_cast<int>(whole_number("--root", arguments.root, 0, most_ranks - 1));
-  if (!arguments.collective.empty()) {
-    wanted.collective = parse_collective(arguments.collective);
-    if (!wanted.collective)
-      throw Error(ErrorCode::bad_input,
-                  fmt::format("--collective: there is no collective {}: there are {}",
-                              quote(arguments.collective), fmt::join(collective_names(), ", ")));
-  }
+  if (!arguments.collective.empty())
+    wanted.collective = collective_named("--collective", arguments.collective);
   return wanted;
 }
 

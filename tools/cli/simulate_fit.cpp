@@ -9,7 +9,7 @@
 #include "ringside/base/file.hpp"
 #include "ringside/base/statistics.hpp"
 #include "ringside/collectives/executors/simulated/fit_machine.hpp"
-#include "ringside/tools/cli/commands.hpp"
+#include "ringside/tools/cli/output.hpp"
 #include "ringside/topology/load.hpp"
 
 namespace ringside::cli {
