@@ -19,11 +19,11 @@ void store_text(std::array<char, size>& to, std::string_view text) {
 
 }  // namespace
 
-void Entry::set_signature(const host::SignedCall& call, std::size_t its_message_bytes) {
-  signature = call.signature;
+void Entry::set_signature(const host::SignedCall& signed_call, std::size_t its_message_bytes) {
+  signature = signed_call.signature;
   signature.spec = nullptr;
-  store_text(spec, call.signature.spec);
-  digest = call.digest;
+  store_text(spec, signed_call.signature.spec);
+  digest = signed_call.digest;
   message_bytes = its_message_bytes;
 }
 

@@ -69,7 +69,7 @@ struct alignas(host::line) Entry {
   std::array<char, 256> spec = {};
   std::uint64_t message_bytes = 0;  ///< of the message, if one travels in the entry
 
-  void set_signature(const host::SignedCall& call, std::size_t its_message_bytes);
+  void set_signature(const host::SignedCall& signed_call, std::size_t its_message_bytes);
 };
 static_assert(offsetof(Entry, message) == 16);
 
