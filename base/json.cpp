@@ -179,9 +179,7 @@ std::string JsonValue::path() const {
 bool JsonValue::is_object() const { return Access::node(*this).is_object(); }
 bool JsonValue::is_array() const { return Access::node(*this).is_array(); }
 bool JsonValue::is_string() const { return Access::node(*this).is_string(); }
-bool JsonValue::is_integer() const { return Access::node(*this).is_number_integer(); }
 bool JsonValue::is_number() const { return Access::node(*this).is_number(); }
-bool JsonValue::is_bool() const { return Access::node(*this).is_boolean(); }
 bool JsonValue::is_null() const { return Access::node(*this).is_null(); }
 
 std::int64_t JsonValue::integer(std::int64_t minimum, std::int64_t maximum) const {

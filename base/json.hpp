@@ -43,9 +43,7 @@ class JsonValue {
   [[nodiscard]] bool is_object() const;
   [[nodiscard]] bool is_array() const;
   [[nodiscard]] bool is_string() const;
-  [[nodiscard]] bool is_integer() const;
   [[nodiscard]] bool is_number() const;
-  [[nodiscard]] bool is_bool() const;
   [[nodiscard]] bool is_null() const;
 
   /// The typed value; anything else is an error. An integer is one that is written without fraction

@@ -105,10 +105,6 @@ FutexResult futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t exp
   return FutexResult::woken;  // EINTR: a signal
 }
 
-int futex_wake_one(const std::atomic<std::uint32_t>& word, FutexScope scope) {
-  return static_cast<int>(std::max(0L, futex(word, FUTEX_WAKE, scope, 1, nullptr)));
-}
-
 int futex_wake_all(const std::atomic<std::uint32_t>& word, FutexScope scope) {
   return static_cast<int>(std::max(0L, futex(word, FUTEX_WAKE, scope, INT_MAX, nullptr)));
 }

@@ -78,8 +78,7 @@ enum class FutexResult {
 FutexResult futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                        Seconds limit, FutexScope scope = FutexScope::threads);
 
-/// Wakes at most one, or all, of those asleep on `word`; returns how many. Change the word first.
-int futex_wake_one(const std::atomic<std::uint32_t>& word, FutexScope scope = FutexScope::threads);
+/// Wakes all of those asleep on `word`; returns how many. Change the word first.
 int futex_wake_all(const std::atomic<std::uint32_t>& word, FutexScope scope = FutexScope::threads);
 
 }  // namespace ringside

@@ -9,8 +9,7 @@ namespace {
 /// Calls `use(block, offset)` for the blocks of a buffer; offsets in elements.
 template <class Use>
 void for_each_block(const BlockRange& held, std::size_t count, const Use& use) {
-  for (int i = 0; i < held.count; ++i)
-    use(held.first + i * held.stride, static_cast<std::size_t>(i) * count);
+  for (int i = 0; i < held.count; ++i) use(held.block(i), static_cast<std::size_t>(i) * count);
 }
 
 }  // namespace

@@ -5,14 +5,19 @@
 #include <limits>
 #include <tuple>
 
-#include "ringside/bench/statistics.hpp"
+#include "ringside/base/statistics.hpp"
 
 namespace ringside::bench {
 
-double speedup(const Timing& ours, const Timing& peer) {
+std::vector<double> round_ratios(const Timing& timing, const Timing& base) {
   std::vector<double> ratios;
-  for (std::size_t i = 0; i < std::min(ours.round_times.size(), peer.round_times.size()); ++i)
-    ratios.push_back(peer.round_times[i] / ours.round_times[i]);
+  for (std::size_t i = 0; i < std::min(timing.round_times.size(), base.round_times.size()); ++i)
+    ratios.push_back(timing.round_times[i] / base.round_times[i]);
+  return ratios;
+}
+
+double speedup(const Timing& ours, const Timing& peer) {
+  const auto ratios = round_ratios(peer, ours);
   return ratios.empty() ? std::numeric_limits<double>::quiet_NaN() : median(ratios);
 }
 

@@ -10,8 +10,11 @@
 
 namespace ringside::bench {
 
+/// Of every round that both have, how often the time of `base` goes into that of `timing`.
+[[nodiscard]] std::vector<double> round_ratios(const Timing& timing, const Timing& base);
+
 /// The median over rounds of the same-round ratio (time of `peer` / time of `ours`): above 1, ours
-/// is faster. Requires equal numbers of rounds.
+/// is faster. Not a number where they have no round in common.
 [[nodiscard]] double speedup(const Timing& ours, const Timing& peer);
 
 /// One size, type, operator and placement of a collective at one number of ranks, of all series

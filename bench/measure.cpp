@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ringside/bench/statistics.hpp"
+#include "ringside/base/statistics.hpp"
 
 namespace ringside::bench {
 namespace {
@@ -84,7 +84,7 @@ class Rounds {
     skews_.push_back(1e6 * (maximum(times.rank_seconds) - minimum(times.rank_seconds)) / calls);
     if (!times.issue_seconds.empty())
       round_issue_times_.push_back(1e6 * mean(times.issue_seconds) / calls);
-    round_medians_.push_back(1e6 * bench::median(times.sample_seconds));
+    round_medians_.push_back(1e6 * ringside::median(times.sample_seconds));
     for (const double seconds : times.sample_seconds) samples_.push_back(1e6 * seconds);
     return slowest(times);
   }
@@ -94,14 +94,14 @@ class Rounds {
   [[nodiscard]] Timing timing() const {
     Timing timing;
     timing.round_facts = facts_;
-    timing.time = bench::median(round_times_);
+    timing.time = ringside::median(round_times_);
     timing.round_times = round_times_;
-    if (!round_issue_times_.empty()) timing.issue_time = bench::median(round_issue_times_);
+    if (!round_issue_times_.empty()) timing.issue_time = ringside::median(round_issue_times_);
     timing.round_medians = round_medians_;
-    timing.median = bench::median(samples_);
-    timing.minimum = bench::minimum(samples_);
+    timing.median = ringside::median(samples_);
+    timing.minimum = ringside::minimum(samples_);
     timing.p95 = percentile(samples_, 95);
-    timing.skew = bench::median(skews_);
+    timing.skew = ringside::median(skews_);
     timing.calls_per_sample = calls_per_sample_;
     timing.iterations = calls_;
     return timing;

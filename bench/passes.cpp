@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "ringside/bench/statistics.hpp"
+#include "ringside/base/statistics.hpp"
 
 namespace ringside::bench {
 namespace {

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "ringside/base/error.hpp"
+#include "ringside/base/statistics.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/bench/algorithm_subject.hpp"
-#include "ringside/bench/statistics.hpp"
+#include "ringside/bench/comparison.hpp"
 #include "ringside/bench/tune.hpp"
 
 namespace ringside::bench {
@@ -32,9 +32,7 @@ const Row* same_row(const Series& series, const Row& row) {
 }
 
 Regret regret_against(const Timing& of_auto, const Timing& best) {
-  std::vector<double> ratios;
-  for (std::size_t i = 0; i < std::min(of_auto.round_times.size(), best.round_times.size()); ++i)
-    ratios.push_back(of_auto.round_times[i] / best.round_times[i]);
+  const auto ratios = round_ratios(of_auto, best);
   Regret regret;
   regret.auto_microseconds = of_auto.time;
   regret.best_microseconds = best.time;

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "ringside/base/error.hpp"
+#include "ringside/base/statistics.hpp"
 #include "ringside/bench/run_conditions.hpp"
-#include "ringside/bench/statistics.hpp"
 
 namespace ringside::bench {
 namespace {

@@ -7,19 +7,6 @@
 #include "ringside/collectives/layout.hpp"
 
 namespace ringside::bench {
-namespace {
-
-/// The block that a rank holds in its input and in its output, which in place are one.
-std::optional<int> block_in_both(const BlockRange& input, const BlockRange& output) {
-  for (int i = 0; i < std::min(input.count, output.count); ++i) {
-    const BlockRange& shorter = input.count < output.count ? input : output;
-    const int block = shorter.first + i * shorter.stride;
-    if (input.contains(block) && output.contains(block)) return block;
-  }
-  return std::nullopt;
-}
-
-}  // namespace
 
 CallShape call_shape(const Request& request, int rank, std::size_t count) {
   const auto input = blocks_in(request, rank, Buffer::input);
@@ -27,7 +14,7 @@ CallShape call_shape(const Request& request, int rank, std::size_t count) {
   CallShape shape;
   shape.input = static_cast<std::size_t>(input.count) * count;
   shape.output = static_cast<std::size_t>(output.count) * count;
-  const auto shared = request.in_place ? block_in_both(input, output) : std::nullopt;
+  const auto shared = request.in_place ? shared_block(input, output) : std::nullopt;
   if (!shared) return shape;
   // One of the two begins where the memory does.
   shape.input_at = static_cast<std::size_t>(output.position(*shared)) * count;

@@ -11,9 +11,9 @@
 #include <set>
 
 #include "ringside/base/error.hpp"
+#include "ringside/base/statistics.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/bench/intervals.hpp"
-#include "ringside/bench/statistics.hpp"
 #include "ringside/bench/sweep.hpp"
 #include "ringside/bench/volume.hpp"
 #include "ringside/collectives/algorithm.hpp"

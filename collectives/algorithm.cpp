@@ -19,6 +19,7 @@
 #include "ringside/collectives/outside.hpp"
 #include "ringside/collectives/plugin/plan_file.hpp"
 #include "ringside/collectives/plugin/plugin.hpp"
+#include "ringside/collectives/stored_plan.hpp"
 
 namespace ringside {
 namespace {
@@ -284,21 +285,15 @@ const std::vector<std::vector<ScratchSlot>>& PlanStream::slots() const { return 
 namespace {
 
 Plan store(const Spec& spec, const Request& request, std::size_t most_locations) {
-  PlanStream stream(spec, request);
-  Plan plan(request, stream.shape(), stream.spec());
   std::size_t locations = 0;
-  while (const Op* op = stream.next()) {
-    locations += op->sources.size() + op->destinations.size();
+  return *stored_plan(spec, request, [&](const Plan& so_far, const Op& op) {
+    locations += op.sources.size() + op.destinations.size();
     if (locations > most_locations)
       throw Error(ErrorCode::bad_input,
-                  fmt::format("{}: its ops up to {} have more than {} locations", stream.spec(),
-                              plan.size(), most_locations));
-    plan.append(*op);
-  }
-  for (int rank = 0; rank < request.ranks; ++rank)
-    for (const auto& slot : stream.slots()[static_cast<std::size_t>(rank)])
-      plan.add_slot(rank, slot);
-  return plan;
+                  fmt::format("{}: its ops up to {} have more than {} locations", so_far.spec(),
+                              so_far.size(), most_locations));
+    return true;
+  });
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ std::size_t index(int i) { return static_cast<std::size_t>(i); }
 std::vector<std::size_t> offsets(const BlockRange& range, const std::vector<std::size_t>& lengths) {
   std::vector<std::size_t> result = {0};
   for (int i = 0; i < range.count; ++i)
-    result.push_back(result.back() + lengths[index(range.first + i * range.stride)]);
+    result.push_back(result.back() + lengths[index(range.block(i))]);
   return result;
 }
 

@@ -24,32 +24,20 @@ bool is_one_of(Enum value, const std::array<Enum, count>& all) {
   return std::find(all.begin(), all.end(), value) != all.end();
 }
 
-/// The block that a rank holds in its input and in its output, if there is one: of two buffers that
-/// share a block, one holds nothing else.
-std::optional<int> shared_block(const BlockRange& input, const BlockRange& output) {
-  if (input.count == 1 && output.contains(input.first)) return input.first;
-  if (output.count == 1 && input.contains(output.first)) return output.first;
-  return std::nullopt;
-}
-
 /// The blocks of one rank's buffer, in bytes.
 struct Held {
   const Call& call;
   BlockRange range;
 
   [[nodiscard]] std::size_t block(int number) const {
-    const auto i = call.blocks.size() == 1 ? std::size_t{0} : static_cast<std::size_t>(number);
-    return call.blocks[i] * size_of(call.type);
+    return block_length(call.blocks, number) * size_of(call.type);
   }
-  /// Of the first `count` blocks.
-  [[nodiscard]] std::size_t bytes(int count) const {
-    if (call.blocks.size() == 1) return block(0) * static_cast<std::size_t>(count);
-    std::size_t sum = 0;
-    for (int i = 0; i < count; ++i) sum += block(range.first + i * range.stride);
-    return sum;
+  [[nodiscard]] std::size_t bytes() const {
+    return elements_in(call.blocks, range) * size_of(call.type);
   }
-  [[nodiscard]] std::size_t bytes() const { return bytes(range.count); }
-  [[nodiscard]] std::size_t offset(int number) const { return bytes(range.position(number)); }
+  [[nodiscard]] std::size_t offset(int number) const {
+    return elements_before(call.blocks, range, range.position(number)) * size_of(call.type);
+  }
 };
 
 void check_names(const Arguments& arguments, int ranks) {

@@ -97,6 +97,20 @@ BlockRange blocks_in(const Request& request, int rank, Buffer buffer) {
   throw Error(ErrorCode::internal, "unknown buffer");
 }
 
+std::optional<int> shared_block(const BlockRange& input, const BlockRange& output) {
+  if (input.count == 1 && output.contains(input.first)) return input.first;
+  if (output.count == 1 && input.contains(output.first)) return output.first;
+  return std::nullopt;
+}
+
+std::size_t elements_before(std::span<const std::size_t> lengths, const BlockRange& held,
+                            int count) {
+  if (lengths.size() == 1) return lengths.front() * static_cast<std::size_t>(count);
+  std::size_t elements = 0;
+  for (int i = 0; i < count; ++i) elements += block_length(lengths, held.block(i));
+  return elements;
+}
+
 std::optional<int> sole_contributor(const Request& request, int block) {
   switch (request.collective) {
     case Collective::broadcast:

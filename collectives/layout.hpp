@@ -15,6 +15,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string_view>
 
 #include "ringside/collectives/request.hpp"
 
@@ -32,6 +34,8 @@ struct BlockRange {
   int count = 0;   ///< 0: the buffer holds none
   int stride = 1;  ///< the number of ranks for outputs of all_to_all, else 1
 
+  /// The number of the block at an index within the buffer.
+  [[nodiscard]] int block(int index) const { return first + index * stride; }
   /// Whether the buffer holds the block.
   [[nodiscard]] bool contains(int block) const {
     const int distance = block - first;
@@ -46,6 +50,27 @@ struct BlockRange {
 
 /// The blocks that `rank` holds in its input or output; none in scratch.
 [[nodiscard]] BlockRange blocks_in(const Request& request, int rank, Buffer buffer);
+
+/// The block that a rank holds in its input and in its output, if there is one: in place it is the
+/// same memory. (Of two buffers that share a block, one holds nothing else, but for all_to_all,
+/// which is never in place and has none here.)
+[[nodiscard]] std::optional<int> shared_block(const BlockRange& input, const BlockRange& output);
+
+/// Elements of a block. `lengths`, here and below: one if all blocks of the request are equal, else
+/// one a block.
+[[nodiscard]] inline std::size_t block_length(std::span<const std::size_t> lengths, int block) {
+  return lengths[lengths.size() == 1 ? 0 : static_cast<std::size_t>(block)];
+}
+
+/// Elements of the first `count` blocks of a buffer: where the block at that index begins.
+[[nodiscard]] std::size_t elements_before(std::span<const std::size_t> lengths,
+                                          const BlockRange& held, int count);
+
+/// Elements of a buffer.
+[[nodiscard]] inline std::size_t elements_in(std::span<const std::size_t> lengths,
+                                             const BlockRange& held) {
+  return elements_before(lengths, held, held.count);
+}
 
 /// The rank whose input alone makes up the block, or nothing when every rank contributes to it
 /// (all_reduce, reduce, reduce_scatter).

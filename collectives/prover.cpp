@@ -22,7 +22,7 @@ std::optional<Fault> for_each_output(const Plan& plan, Visit visit) {
   for (int rank = 0; rank < plan.ranks(); ++rank) {
     const auto blocks = blocks_in(plan.request(), rank, Buffer::output);
     for (int i = 0; i < blocks.count; ++i) {
-      const int first = (blocks.first + i * blocks.stride) * chunks_per_block;
+      const int first = blocks.block(i) * chunks_per_block;
       for (int chunk = first; chunk < first + chunks_per_block; ++chunk)
         if (std::optional<Fault> fault = visit(Location{rank, Buffer::output, 0, chunk}))
           return fault;

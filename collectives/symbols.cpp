@@ -172,7 +172,7 @@ SymbolicRun::SymbolicRun(const Plan& plan, Expressions& expressions)
   for (int rank = 0; rank < plan.ranks(); ++rank) {
     const auto blocks = blocks_in(plan.request(), rank, Buffer::input);
     for (int i = 0; i < blocks.count; ++i) {
-      const int first = (blocks.first + i * blocks.stride) * chunks_per_block;
+      const int first = blocks.block(i) * chunks_per_block;
       for (int chunk = first; chunk < first + chunks_per_block; ++chunk)
         cells_[numbering_.at({rank, Buffer::input, 0, chunk})].value = expressions.leaf(rank);
     }

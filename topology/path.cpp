@@ -146,13 +146,6 @@ std::string to_string(const PairClass& pair) {
   return std::string(to_string(pair.value));
 }
 
-std::vector<LinkId> shared_links(const Route& first, const Route& second) {
-  std::vector<LinkId> shared;
-  for (const LinkId each : first)
-    if (std::ranges::find(second, each) != second.end()) shared.push_back(each);
-  return shared;
-}
-
 std::vector<LinkUse> contended_links(const Topology& topology, std::span<const NodeId> devices) {
   std::map<LinkId, LinkUse> uses;
   for (const NodeId from : devices)

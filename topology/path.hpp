@@ -42,9 +42,6 @@ struct PairClass {
 /// "NV12", "PHB", "X"; a pair that is not decided by its value.
 [[nodiscard]] std::string to_string(const PairClass& pair);
 
-/// The directed links that both routes use, in the order of the first.
-[[nodiscard]] std::vector<LinkId> shared_links(const Route& first, const Route& second);
-
 /// A directed link and the ordered pairs of devices whose routes use it.
 struct LinkUse {
   LinkId link = 0;

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "ringside/base/error.hpp"
+#include "ringside/base/statistics.hpp"
 #include "ringside/trainer/gathered.hpp"
-#include "ringside/trainer/median.hpp"
 
 namespace ringside::trainer {
 namespace {

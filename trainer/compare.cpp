@@ -7,9 +7,9 @@
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/json_write.hpp"
+#include "ringside/base/statistics.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/trainer/data/sampler.hpp"
-#include "ringside/trainer/median.hpp"
 #include "ringside/trainer/report.hpp"
 
 namespace ringside::trainer {

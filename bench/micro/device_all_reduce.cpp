@@ -22,6 +22,7 @@
 #include "ringside/base/clock.hpp"
 #include "ringside/base/error.hpp"
 #include "ringside/base/options.hpp"
+#include "ringside/base/statistics.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/collectives/executors/cuda/runtime.hpp"
 #include "ringside/collectives/world.hpp"
@@ -33,11 +34,6 @@ using namespace ringside::cuda;
 
 constexpr int device = 0;
 constexpr int repetitions = 5;
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 /// Microseconds between two events on one stream around what `body` puts there.
 template <class Body>

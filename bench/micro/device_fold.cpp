@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "ringside/base/error.hpp"
+#include "ringside/base/statistics.hpp"
 #include "ringside/collectives/executors/cuda/runtime.hpp"
 #include "ringside/collectives/reduction/cuda/device_fold.hpp"
 
@@ -98,12 +99,6 @@ class Bench {
   Stream stream_;
   Event begin_, end_;
 };
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 void measure(std::size_t mebibytes, const std::string& name) {
   Bench bench(mebibytes << 20);

@@ -10,8 +10,8 @@
 #include <set>
 #include <vector>
 
+#include "ringside/base/statistics.hpp"
 #include "ringside/bench/preflight/pattern.hpp"
-#include "ringside/bench/statistics.hpp"
 #include "ringside/collectives/executors/cuda/runtime.hpp"
 #include "ringside/collectives/reduction/cuda/device_fold.hpp"
 

@@ -5,6 +5,12 @@
 
 namespace ringside {
 
+std::optional<Choice> named_choice(const CallOptions& options, const std::string& option) {
+  const std::string& spec = options.algorithm.empty() ? option : options.algorithm;
+  if (spec == "auto") return std::nullopt;
+  return Choice{spec, "named by the caller or the option algorithm"};
+}
+
 ChosenPlans choose_plans(const Call& call, int ranks, const SpecFor& spec_for, PlanCache& plans,
                          const PlanWait& wait) {
   ChosenPlans chosen;

@@ -6,12 +6,18 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "ringside/collectives/call.hpp"
 #include "ringside/collectives/plan_cache.hpp"
 
 namespace ringside {
+
+/// The spec that a call names, or, where it names none, the option `algorithm` as it was when the
+/// communicator was made; nothing where that is `auto`, which is the backend's to resolve.
+[[nodiscard]] std::optional<Choice> named_choice(const CallOptions& options,
+                                                 const std::string& option);
 
 /// The spec string, `auto` resolved, of a request on so many bytes.
 using SpecFor = std::function<std::string(const Request&, std::size_t bytes)>;

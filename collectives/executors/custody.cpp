@@ -99,7 +99,7 @@ void for_each_chunk(const Plan& plan, int rank, Buffer buffer,
   const int chunks = plan.shape().chunks_per_block;
   for (int i = 0; i < blocks.count; ++i)
     for (int chunk = 0; chunk < chunks; ++chunk)
-      use({rank, buffer, 0, (blocks.first + i * blocks.stride) * chunks + chunk});
+      use({rank, buffer, 0, blocks.block(i) * chunks + chunk});
 }
 
 Error corrupted_chunk(const Plan& plan, std::size_t op, const Location& at, int rank,

@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "ringside/collectives/algorithm.hpp"
+#include "ringside/collectives/executors/simulated/access.hpp"
+#include "ringside/collectives/stored_plan.hpp"
 
 namespace ringside {
 namespace {
@@ -23,21 +24,13 @@ constexpr std::size_t shortest_slice = 4096;
 /// As make_plan has it where a spec does not say.
 constexpr int depth_of_scratch = 2;
 
-/// Ops of a plan and their locations, or nothing if there are more than `most_locations`.
+/// The plan, or nothing if its ops have more than `most_locations`.
 std::optional<Plan> plan_within_limits(const Spec& spec, const Request& request) {
-  PlanStream stream(spec, request);
-  Plan plan(request, stream.shape(), stream.spec());
   std::size_t locations = 0;
-  while (const Op* op = stream.next()) {
-    locations +=
-        (op->sources.size() + op->destinations.size()) * static_cast<std::size_t>(op->count);
-    if (locations > most_locations) return std::nullopt;
-    plan.append(*op);
-  }
-  for (int rank = 0; rank < request.ranks; ++rank)
-    for (const auto& slot : stream.slots()[static_cast<std::size_t>(rank)])
-      plan.add_slot(rank, slot);
-  return plan;
+  return stored_plan(spec, request, [&](const Plan& /*so_far*/, const Op& op) {
+    locations += (op.sources.size() + op.destinations.size()) * static_cast<std::size_t>(op.count);
+    return locations <= most_locations;
+  });
 }
 
 Spec with(Spec spec, const std::string& parameter, int value) {
@@ -46,14 +39,6 @@ Spec with(Spec spec, const std::string& parameter, int value) {
 }
 
 }  // namespace
-
-AccessMatrix access_of(const Machine& machine, std::span<const int> gpus) {
-  AccessMatrix access = full_access(static_cast<int>(gpus.size()));
-  for (std::size_t a = 0; a < gpus.size(); ++a)
-    for (std::size_t b = 0; b < gpus.size(); ++b)
-      if (gpus[a] != gpus[b] && !machine.peer_access(gpus[a], gpus[b])) access[a][b] = Access::none;
-  return access;
-}
 
 Contenders::Contenders(const Machine& machine, std::vector<int> gpus, const Request& request,
                        Breadth breadth)

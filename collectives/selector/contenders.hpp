@@ -59,7 +59,4 @@ class Contenders {
   std::multimap<std::uint64_t, std::size_t> by_hash_;  // of the mapped plan
 };
 
-/// What the ranks can reach on the machine, as lower.hpp takes it.
-[[nodiscard]] AccessMatrix access_of(const Machine& machine, std::span<const int> gpus);
-
 }  // namespace ringside

@@ -11,6 +11,7 @@
 
 #include "ringside/base/error.hpp"
 #include "ringside/collectives/cost.hpp"
+#include "ringside/collectives/executors/simulated/access.hpp"
 #include "ringside/collectives/executors/simulated/simulate.hpp"
 #include "ringside/collectives/executors/simulated/uncertainty.hpp"
 #include "ringside/collectives/layout.hpp"

@@ -12,6 +12,7 @@
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/text.hpp"
+#include "ringside/collectives/executors/simulated/access.hpp"
 #include "ringside/collectives/executors/simulated/simulate.hpp"
 #include "ringside/collectives/layout.hpp"
 #include "ringside/collectives/selector/contenders.hpp"

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "ringside/base/error.hpp"
+#include "ringside/tests/support/outcome.hpp"
 
 namespace ringside {
 namespace {
@@ -40,17 +41,6 @@ class Options : public testing::Test {
     }
   }
 };
-
-template <class Function>
-std::string bad_input(Function function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::bad_input);
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST_F(Options, DefaultsHoldWhenNothingIsSet) {
   EXPECT_EQ(option<Seconds>("timeout"), Seconds(300));
@@ -89,14 +79,14 @@ TEST_F(Options, AnEmptyVariableCountsAsUnset) {
 
 TEST_F(Options, ABadVariableIsAnErrorThatNamesIt) {
   const Variable variable("RINGSIDE_ISA", "avx52");
-  EXPECT_EQ(bad_input([] { (void)option<std::string>("isa"); }),
+  EXPECT_EQ(tests::bad_input_of([] { (void)option<std::string>("isa"); }),
             "RINGSIDE_ISA: expected a choice (auto|baseline|avx2|avx512), got \"avx52\" (did you "
             "mean \"avx2\"?)");
   const Variable range("RINGSIDE_TIMEOUT", "0");
-  EXPECT_EQ(bad_input([] { (void)option<Seconds>("timeout"); }),
+  EXPECT_EQ(tests::bad_input_of([] { (void)option<Seconds>("timeout"); }),
             "RINGSIDE_TIMEOUT: expected a duration (1ms..10000000s), got \"0\"");
   const Variable graphs("RINGSIDE_CUDA_GRAPHS", "many");
-  EXPECT_EQ(bad_input([] { (void)option<std::int64_t>("cuda_graphs"); }),
+  EXPECT_EQ(tests::bad_input_of([] { (void)option<std::int64_t>("cuda_graphs"); }),
             "RINGSIDE_CUDA_GRAPHS: expected an integer (0..1000000000), got \"many\"");
 }
 
@@ -117,11 +107,11 @@ TEST_F(Options, ABadVariableShowsInTheRowsWithoutAnException) {
 }
 
 TEST_F(Options, SettingRefusesUnknownNamesAndBadValuesAndChangesNothing) {
-  EXPECT_EQ(bad_input([] { set_option("timout", "1"); }),
+  EXPECT_EQ(tests::bad_input_of([] { set_option("timout", "1"); }),
             "no option is named \"timout\" (did you mean \"timeout\"?)");
-  EXPECT_EQ(bad_input([] { set_option("timeout"); }),
+  EXPECT_EQ(tests::bad_input_of([] { set_option("timeout"); }),
             "an option is set as name=value, got \"timeout\"");
-  EXPECT_EQ(bad_input([] { set_option("timeout=soon"); }),
+  EXPECT_EQ(tests::bad_input_of([] { set_option("timeout=soon"); }),
             "option timeout: expected a duration (1ms..10000000s), got \"soon\"");
   EXPECT_EQ(option<Seconds>("timeout"), Seconds(300));
 }

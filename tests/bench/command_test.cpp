@@ -15,16 +15,11 @@
 
 #include "ringside/base/file.hpp"
 #include "ringside/base/json.hpp"
+#include "ringside/tests/bench/bench_program.hpp"
 #include "ringside/tests/bench/nccl_rows.hpp"
-#include "ringside/tests/support/run_program.hpp"
 
 namespace ringside::tests {
 namespace {
-
-ProgramResult bench(std::vector<std::string> words, const ProgramInput& input = {}) {
-  words.insert(words.begin(), {RINGSIDE_PROGRAM, "bench"});
-  return run_program(words, input);
-}
 
 /// Small enough for a test, of any algorithm.
 std::vector<std::string> small(std::vector<std::string> more = {}) {
@@ -33,13 +28,8 @@ std::vector<std::string> small(std::vector<std::string> more = {}) {
   return words;
 }
 
-struct BadCommand {
-  std::vector<std::string> words;
-  std::string_view expected;
-};
-
 TEST(BenchCommand, EveryBadCommandLineIsOneLineAndExitCode2) {
-  const std::vector<BadCommand> table = {
+  expect_all_refused({
       {{"extra"}, "extra"},
       {{"--frobnicate"}, "--frobnicate"},
       {{"--algorithm", "rnig"}, "rnig"},
@@ -104,6 +94,8 @@ TEST(BenchCommand, EveryBadCommandLineIsOneLineAndExitCode2) {
       {{"--buffers", "cold:many"}, "--buffers cold"},
       {{"--exact-counts=perhaps"}, "--exact-counts takes no value"},
       {{"--summary=no"}, "--summary takes no value"},
+      {{"--spread=no"}, "--spread takes no value"},
+      {{"--regret=yes"}, "--regret takes no value"},
       {{"-n"}, "--iterations needs a value: N"},
       {{"--begin", "8", "-b", "16"}, "--begin is there more than once"},
       {{"--pin", "perhaps"}, "--pin"},
@@ -113,18 +105,7 @@ TEST(BenchCommand, EveryBadCommandLineIsOneLineAndExitCode2) {
       {{"--format", "csv", "--summary"}, "csv"},
       {{"-b", "1T", "-e", "1T"}, "choose a smaller --end"},
       {{"-b", "8", "-e", "8", "-n", "1", "--output", "/no/such/folder/file"}, "/no/such/folder"},
-  };
-  for (const auto& [words, expected] : table) {
-    std::string shown;
-    for (const auto& word : words) shown += " " + word;
-    SCOPED_TRACE(shown);
-    const auto result = bench(words);
-    EXPECT_EQ(result.exit_code, 2);
-    EXPECT_EQ(result.output, "");
-    EXPECT_EQ(lines_of(result.error).size(), 1U) << result.error;
-    EXPECT_TRUE(result.error.starts_with("ringside: ")) << result.error;
-    EXPECT_NE(result.error.find(expected), std::string::npos) << result.error;
-  }
+  });
 }
 
 TEST(BenchCommand, WhatACsvLeavesOutIsToldOnStandardError) {

@@ -10,15 +10,10 @@
 #include "ringside/base/json.hpp"
 #include "ringside/bench/regret.hpp"
 #include "ringside/collectives/selector/tuning.hpp"
-#include "ringside/tests/support/run_program.hpp"
+#include "ringside/tests/bench/bench_program.hpp"
 
 namespace ringside::tests {
 namespace {
-
-ProgramResult bench(std::vector<std::string> words, const ProgramInput& input = {}) {
-  words.insert(words.begin(), {RINGSIDE_PROGRAM, "bench"});
-  return run_program(words, input);
-}
 
 std::string temporary(const std::string& name) {
   return testing::TempDir() + "ringside_modes_" + name;
@@ -33,15 +28,10 @@ std::string spread_run(const std::string& name) {
   return path;
 }
 
-struct BadCommand {
-  std::vector<std::string> words;
-  std::string_view expected;
-};
-
 TEST(BenchModes, EveryBadCommandLineIsOneLineAndExitCode2) {
   const std::string no_run = temporary("no_run.json");
   write_file(no_run, "{\"ringside_bench\": 1}");
-  const std::vector<BadCommand> table = {
+  expect_all_refused({
       {{"--tune", "-", "--compare", "openmpi"}, "--compare has no meaning beside --tune"},
       {{"--tune", "-", "--format", "json"}, "--format has no meaning beside --tune"},
       {{"--tune", "-", "--time", "1s"}, "--time has no meaning beside --tune"},
@@ -80,15 +70,7 @@ TEST(BenchModes, EveryBadCommandLineIsOneLineAndExitCode2) {
       {{"-o", "sum,sum"}, "every one once"},
       {{"-d", "float,float32"}, "every one once"},
       {{"--collective", "all,broadcast"}, "all stands alone"},
-  };
-  for (const auto& [words, expected] : table) {
-    const auto result = bench(words);
-    EXPECT_EQ(result.exit_code, 2) << expected;
-    EXPECT_EQ(result.output, "") << expected;
-    EXPECT_EQ(lines_of(result.error).size(), 1U) << result.error;
-    EXPECT_NE(result.error.find(expected), std::string::npos)
-        << "expected \"" << expected << "\" in: " << result.error;
-  }
+  });
 }
 
 TEST(BenchModes, RegretOfAllIsOfEverythingThatHasAlgorithms) {

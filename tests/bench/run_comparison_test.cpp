@@ -16,9 +16,13 @@
 #include "ringside/bench/intervals.hpp"
 #include "ringside/bench/json_report.hpp"
 #include "ringside/bench/passes.hpp"
+#include "ringside/tests/support/outcome.hpp"
+#include "ringside/tests/support/program_checks.hpp"
 
 namespace ringside::bench::tests {
 namespace {
+
+using ringside::tests::contains;
 
 TEST(MedianInterval, EnclosesTheMedianAsOftenAsItSays) {
   std::mt19937 random(1);
@@ -172,17 +176,7 @@ TEST(CompareRuns, CoresThatLieOtherwiseAreNoSlowerProgram) {
 
 /// Why two runs are not compared.
 std::string refusal_of(const MeasuredRun& old_run, const MeasuredRun& new_run) {
-  try {
-    (void)compare_runs(old_run, new_run);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::bad_input);
-    return error.what();
-  }
-  return "nothing refused";
-}
-
-bool contains(const std::string& text, const std::string& piece) {
-  return text.find(piece) != std::string::npos;
+  return ringside::tests::bad_input_of([&] { return compare_runs(old_run, new_run); });
 }
 
 TEST(CompareRuns, RunsOfWhichNoRowCanBeComparedAreRefused) {
@@ -331,14 +325,7 @@ BenchRequest quick_request() {
 }
 
 std::string refusal_of(const std::string& text) {
-  try {
-    (void)run_from_json(text, "old.json");
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::bad_input);
-    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
-    return error.what();
-  }
-  return "nothing refused";
+  return ringside::tests::bad_input_of([&] { return run_from_json(text, "old.json"); });
 }
 
 TEST(RunFile, ReadsWhatWasWrittenAndWhatToMeasureAgain) {

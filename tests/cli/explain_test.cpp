@@ -93,11 +93,7 @@ TEST(Explain, RefusesWithOneLine) {
   for (const auto& [words, expected] : wrong) {
     auto all = words;
     all.insert(all.begin(), "explain");
-    const auto result = ringside_program(all);
-    EXPECT_EQ(result.exit_code, 2) << expected;
-    EXPECT_EQ(result.output, "");
-    EXPECT_EQ(std::count(result.error.begin(), result.error.end(), '\n'), 1) << result.error;
-    EXPECT_NE(result.error.find(expected), std::string::npos) << result.error;
+    expect_refused(ringside_program(all), expected);
   }
 }
 

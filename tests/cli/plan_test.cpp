@@ -16,10 +16,6 @@ namespace {
 
 using nlohmann::json;
 
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 std::string output_of(const std::vector<std::string>& words, const ProgramInput& input = {}) {
   const auto result = ringside_program(words, input);
   EXPECT_EQ(result.exit_code, 0) << result.error;

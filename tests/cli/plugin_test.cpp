@@ -21,10 +21,6 @@ using Words = std::vector<std::string>;
 const std::string star = RINGSIDE_PLUGIN_FOLDER "/plugin_star.so";
 const std::string misbehaving = RINGSIDE_PLUGIN_FOLDER "/misbehaving.so";
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 std::string output_of(const Words& words, const ProgramInput& input = {}) {
   const auto result = ringside_program(words, input);
   EXPECT_EQ(result.exit_code, 0) << result.error;

@@ -15,10 +15,6 @@ namespace {
 
 using nlohmann::json;
 
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 TEST(Program, VersionIsOneLine) {
   const auto result = ringside_program({"--version"});
   EXPECT_EQ(result.exit_code, 0);

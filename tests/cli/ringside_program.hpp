@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "ringside/tests/support/program_checks.hpp"
 #include "ringside/tests/support/run_program.hpp"
 
 namespace ringside::tests {

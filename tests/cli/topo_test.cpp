@@ -15,10 +15,6 @@ namespace {
 
 using nlohmann::json;
 
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 std::string corpus(const std::string& name) {
   return std::string(RINGSIDE_TEST_DATA) + "/corpus/topo/" + name + ".txt";
 }

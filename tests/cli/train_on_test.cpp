@@ -35,9 +35,7 @@ void expect_part(const std::string& text, std::string_view part) {
 }
 
 std::string refusal_of(const ProgramResult& result) {
-  EXPECT_EQ(result.exit_code, 2) << result.output;
-  EXPECT_EQ(result.output, "");
-  EXPECT_EQ(lines_of(result.error).size(), 1U) << result.error;
+  expect_refused(result, "");
   return result.error;
 }
 

@@ -8,25 +8,13 @@
 #include <array>
 
 #include "ringside/base/error.hpp"
+#include "ringside/tests/support/outcome.hpp"
 
 namespace ringside {
 namespace {
 
-/// The message of the bad_input that a call throws; empty if it throws none.
-template <class Call>
-std::string refusal(Call call) {
-  try {
-    (void)call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::bad_input);
-    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
-    return error.what();
-  }
-  return {};
-}
-
 std::string parse_refusal(const std::string& text) {
-  return refusal([&] { return parse_spec(text); });
+  return tests::bad_input_of([&] { return parse_spec(text); });
 }
 
 TEST(ParseSpec, ReadsNameAndParametersInOrder) {
@@ -74,7 +62,7 @@ TEST(WithParameters, MakesASpecThatHasThemBehindItsOwn) {
             "h:inner=(ring:order=1-0),slices=8");
   EXPECT_EQ(with_parameters("ring", ""), "ring");
   EXPECT_EQ(with_parameters("./a:b.json", ""), "./a:b.json");
-  EXPECT_EQ(refusal([] { return with_parameters("./a.json", "slices=2"); }),
+  EXPECT_EQ(tests::bad_input_of([] { return with_parameters("./a.json", "slices=2"); }),
             "spec './a.json': a plan file takes no parameters");
 }
 
@@ -84,7 +72,8 @@ TEST(SplitSpecs, TakesACommaBeforeAParameterAsPartOfTheSpec) {
   EXPECT_EQ(split_specs("naive,h:inner=(ring:order=1-0),outer=ring,chain"),
             (std::vector<std::string>{"naive", "h:inner=(ring:order=1-0),outer=ring", "chain"}));
   EXPECT_EQ(split_specs("ring"), (std::vector<std::string>{"ring"}));
-  EXPECT_NE(refusal([] { return split_specs("ring,(two"); }).find("without"), std::string::npos);
+  EXPECT_NE(tests::bad_input_of([] { return split_specs("ring,(two"); }).find("without"),
+            std::string::npos);
 }
 
 Parameters parameters(const std::string& text) { return Parameters(parse_spec(text)); }
@@ -93,7 +82,7 @@ TEST(Parameters, ReadWholeNumbersWithinTheirRange) {
   EXPECT_EQ(parameters("a").integer("slices", 5, 1, 9), 5);
   EXPECT_EQ(parameters("a:slices=9").integer("slices", 5, 1, 9), 9);
   for (const char* bad : {"0", "10", "-1", "1.5", "x", "99999999999", "2 ", "+2"})
-    EXPECT_EQ(refusal([&] {
+    EXPECT_EQ(tests::bad_input_of([&] {
                 return parameters(fmt::format("a:slices={}", bad)).integer("slices", 5, 1, 9);
               }),
               fmt::format("a: slices={}: expected a whole number from 1 to 9", bad));
@@ -103,7 +92,8 @@ TEST(Parameters, ReadChoices) {
   static constexpr std::array<std::string_view, 2> ways = {"pull", "push"};
   EXPECT_EQ(parameters("a").choice("transfer", ways, "pull"), "pull");
   EXPECT_EQ(parameters("a:transfer=push").choice("transfer", ways, "pull"), "push");
-  EXPECT_EQ(refusal([] { return parameters("a:transfer=Push").choice("transfer", ways, "pull"); }),
+  EXPECT_EQ(tests::bad_input_of(
+                [] { return parameters("a:transfer=Push").choice("transfer", ways, "pull"); }),
             "a: transfer=Push: expected one of pull, push");
 }
 
@@ -111,7 +101,7 @@ TEST(Parameters, ReadOrders) {
   EXPECT_EQ(parameters("a").order("order", 3), (std::vector<int>{0, 1, 2}));
   EXPECT_EQ(parameters("a:order=2-0-1").order("order", 3), (std::vector<int>{2, 0, 1}));
   const auto refused = [](const std::string& order) {
-    return refusal([&] { return parameters("a:order=" + order).order("order", 3); });
+    return tests::bad_input_of([&] { return parameters("a:order=" + order).order("order", 3); });
   };
   EXPECT_EQ(refused("0-1"), "a: order=0-1: it names 2 ranks of 3");
   EXPECT_EQ(refused("0-1-3"), "a: order=0-1-3: there is no rank 3 among 3");
@@ -129,7 +119,8 @@ TEST(Parameters, ReadGroups) {
   EXPECT_EQ(parameters("a").groups("groups", 3), Groups{});
   EXPECT_EQ(parameters("a:groups=0-2/1").groups("groups", 3), (Groups{{0, 2}, {1}}));
   const auto refused = [](const std::string& groups) {
-    return refusal([&] { return parameters("a:groups=" + groups).groups("groups", 3); });
+    return tests::bad_input_of(
+        [&] { return parameters("a:groups=" + groups).groups("groups", 3); });
   };
   EXPECT_EQ(refused("0-1"), "a: groups=0-1: rank 2 is in no group");
   EXPECT_EQ(refused("0-1/1-2"), "a: groups=0-1/1-2: rank 1 is there twice");
@@ -142,9 +133,10 @@ TEST(Parameters, ReadSpecsWithOrWithoutParentheses) {
   EXPECT_EQ(parameters("h:inner=ring").spec("inner", "two_shot"), parse_spec("ring"));
   EXPECT_EQ(parameters("h:inner=(ring:order=1-0,slices=2)").spec("inner", "two_shot"),
             parse_spec("ring:order=1-0,slices=2"));
-  EXPECT_EQ(
-      refusal([] { return parameters("h:inner=(ring").spec("inner", "two_shot"); }).find("spec '"),
-      0u);
+  EXPECT_EQ(tests::bad_input_of([] {
+              return parameters("h:inner=(ring").spec("inner", "two_shot");
+            }).find("spec '"),
+            0u);
 }
 
 TEST(ParseSpec, SpecsInEachOtherAreLimitedWithoutParenthesesToo) {

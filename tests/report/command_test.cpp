@@ -31,13 +31,6 @@ class ReportCommand : public testing::Test {
   fs::path folder_;
 };
 
-void expect_refusal(const ProgramResult& result, std::string_view part) {
-  EXPECT_EQ(result.exit_code, 2);
-  EXPECT_EQ(result.output, "");
-  EXPECT_EQ(lines_of(result.error).size(), 1U) << result.error;
-  EXPECT_NE(result.error.find(part), std::string::npos) << result.error;
-}
-
 bool unsupported(const ProgramResult& result) {
   return result.error.find("libjs-chart.js") != std::string::npos;
 }
@@ -70,13 +63,13 @@ TEST_F(ReportCommand, RefusesInOneLineAndLeavesTheOldPage) {
   std::ofstream(broken) << R"({"kind": "training_comparison", "rows": [{"strategy": 3}]})";
   const auto result = ringside_program({"report", data("bench.json"), broken, "-o", page});
   if (unsupported(result)) GTEST_SKIP() << result.error;
-  expect_refusal(result, "broken.json: $.rows[0].strategy");
+  expect_refused(result, "broken.json: $.rows[0].strategy");
   EXPECT_EQ(read_file(page), "old");
-  expect_refusal(ringside_program({"report", path("none.json"), "-o", page}), "none.json");
-  expect_refusal(ringside_program({"report", data("bench.json")}), "--output");
-  expect_refusal(ringside_program({"report", "-o", page}), "RUN");
-  expect_refusal(ringside_program({"report", "-", "-", "-o", page}), "once");
-  expect_refusal(
+  expect_refused(ringside_program({"report", path("none.json"), "-o", page}), "none.json");
+  expect_refused(ringside_program({"report", data("bench.json")}), "--output");
+  expect_refused(ringside_program({"report", "-o", page}), "RUN");
+  expect_refused(ringside_program({"report", "-", "-", "-o", page}), "once");
+  expect_refused(
       ringside_program({"report", data("bench.json"), "-o", path("no/such/folder.html")}),
       "cannot write");
 }
@@ -94,13 +87,13 @@ TEST_F(ReportCommand, PlansMoveInPicturesAndPages) {
 }
 
 TEST_F(ReportCommand, PlansTooLargeToShowAreRefusedWithTheLimit) {
-  expect_refusal(ringside_program({"plan", "ring", "--ranks", "17", "--format", "svg"}),
+  expect_refused(ringside_program({"plan", "ring", "--ranks", "17", "--format", "svg"}),
                  "at most 16 ranks");
-  expect_refusal(ringside_program({"plan", "ring", "--ranks", "8", "--format", "html", "--topo",
+  expect_refused(ringside_program({"plan", "ring", "--ranks", "8", "--format", "html", "--topo",
                                    "4gpu-pcie4-two-sockets"}),
                  "has 4 GPUs");
-  expect_refusal(ringside_program({"plan", "ring", "--ranks", "4", "--topo", "dgx1v"}), "--topo");
-  expect_refusal(ringside_program({"plan", "ring", "--ranks", "4", "--format", "svg", "--prove"}),
+  expect_refused(ringside_program({"plan", "ring", "--ranks", "4", "--topo", "dgx1v"}), "--topo");
+  expect_refused(ringside_program({"plan", "ring", "--ranks", "4", "--format", "svg", "--prove"}),
                  "--prove");
 }
 

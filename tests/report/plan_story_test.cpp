@@ -19,14 +19,7 @@ namespace {
 using report::Story;
 
 Plan plan_of(const std::string& spec, int ranks, Collective collective = Collective::all_reduce) {
-  const Request request{.collective = collective, .ranks = ranks};
-  PlanStream stream(parse_spec(spec), request);
-  Plan plan(request, stream.shape(), stream.spec());
-  while (const Op* op = stream.next()) plan.append(*op);
-  for (int rank = 0; rank < ranks; ++rank)
-    for (const auto& slot : stream.slots()[static_cast<std::size_t>(rank)])
-      plan.add_slot(rank, slot);
-  return plan;
+  return make_plan(spec, {.collective = collective, .ranks = ranks});
 }
 
 TEST(PlanStory, ARingSendsEveryRankTwiceAllButItsShareAndTakesThatLong) {

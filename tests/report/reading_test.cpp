@@ -10,6 +10,7 @@
 
 #include "ringside/base/error.hpp"
 #include "ringside/base/file.hpp"
+#include "ringside/tests/support/outcome.hpp"
 #include "ringside/tools/report/read_runs.hpp"
 
 namespace ringside::tests {
@@ -30,13 +31,7 @@ Runs read(const std::string& name) {
 
 std::string complaint(const std::string& text) {
   Runs runs;
-  try {
-    report::read_run(text, "a.json", runs);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::bad_input);
-    return error.what();
-  }
-  return "";
+  return bad_input_of([&] { report::read_run(text, "a.json", runs); });
 }
 
 TEST(Reading, ABenchmarkHasCurvesOfOursAndOfOthersWithTheirSpread) {

@@ -45,6 +45,19 @@ inline std::pair<ErrorCode, std::string> error_of(const std::function<void()>& b
   return {ErrorCode::internal, ""};
 }
 
+/// The words, in one line, of the bad_input that `body` ends with; empty if it ends without error.
+template <class Body>
+std::string bad_input_of(Body&& body) {
+  try {
+    (void)body();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::bad_input) << error.what();
+    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
+    return error.what();
+  }
+  return {};
+}
+
 /// For calls under way when the communicator failed, or made later.
 inline void expect_cause(const Outcome& outcome, ErrorCode cause, const std::string& words) {
   EXPECT_TRUE(outcome.code == cause || outcome.code == ErrorCode::failed) << outcome.what;

@@ -12,6 +12,8 @@
 #include "ringside/base/json_write.hpp"
 #include "ringside/collectives/algorithm.hpp"
 #include "ringside/tools/cli/commands.hpp"
+#include "ringside/tools/cli/option_values.hpp"
+#include "ringside/tools/cli/output.hpp"
 
 namespace ringside::cli {
 namespace {
@@ -91,7 +93,7 @@ void run(const Arguments& arguments) {
 
 }  // namespace
 
-void add_algorithms_command(CLI::App& app, int& /*exit_code*/) {
+void add_algorithms_command(CLI::App& app) {
   auto* command = app.add_subcommand(
       "algorithms", "List the algorithms, their parameters and where they are from");
   const auto arguments = std::make_shared<Arguments>();

@@ -29,12 +29,19 @@
 #include "ringside/tools/cli/bench_gpus.hpp"
 #include "ringside/tools/cli/bench_modes.hpp"
 #include "ringside/tools/cli/commands.hpp"
+#include "ringside/tools/cli/option_values.hpp"
+#include "ringside/tools/cli/output.hpp"
 
 namespace ringside::cli {
 namespace {
 
 using bench::BenchRequest;
 using bench::Format;
+
+/// Where a report is to go is found out before it is measured. "" and "-": standard output.
+void check_target(const std::string& output) {
+  if (!output.empty() && output != "-") check_writable(output);
+}
 
 /// Whether a mode's report is to be JSON, of the two forms that it has.
 bool wants_json(const BenchArguments& arguments) {
@@ -48,12 +55,12 @@ std::optional<int> run_mode(const BenchArguments& arguments, const BenchRequest&
                             const Given& given) {
   const std::string to = arguments.output.empty() ? "-" : arguments.output;
   if (!arguments.tune.empty()) {
-    if (arguments.tune != "-") check_writable(arguments.tune);
+    check_target(arguments.tune);
     run_tune(read_tune_request(arguments, request, given), arguments.tune);
     return 0;
   }
   if (arguments.regret) {
-    if (to != "-") check_writable(to);
+    check_target(to);
     auto judged = request;
     judged.collectives = with_a_choice("--regret", arguments, request);
     run_regret(judged, to);
@@ -61,12 +68,12 @@ std::optional<int> run_mode(const BenchArguments& arguments, const BenchRequest&
   }
   if (arguments.preflight) {
     const bool json = wants_json(arguments);
-    if (to != "-") check_writable(to);
+    check_target(to);
     return run_preflight(read_preflight_request(arguments), json, to);
   }
   if (!is_run_file(arguments.compare)) return std::nullopt;
   const bool json = wants_json(arguments);
-  if (to != "-") check_writable(to);
+  check_target(to);
   return run_comparison({.old_run = arguments.compare,
                          .new_run = arguments.against,
                          .timeout = request.timeout,
@@ -79,10 +86,10 @@ std::optional<int> run_mode(const BenchArguments& arguments, const BenchRequest&
 void settle_gpus(const BenchArguments& arguments, const Given& given, BenchRequest& request) {
   bench::check_gpu_request(request);
   if (!arguments.tune.empty()) {
-    if (arguments.tune != "-") check_writable(arguments.tune);
+    check_target(arguments.tune);
     check_tuning_time(read_tune_request(arguments, request, given));
   } else {
-    if (!arguments.output.empty() && arguments.output != "-") check_writable(arguments.output);
+    check_target(arguments.output);
     if (arguments.regret)
       (void)with_a_choice("--regret", arguments, request);
     else
@@ -92,15 +99,16 @@ void settle_gpus(const BenchArguments& arguments, const Given& given, BenchReque
   bench::settle_gpus(request);
 }
 
-int run(const BenchArguments& arguments, bool factor_given, const Given& given) {
+int run(const BenchArguments& arguments, const Given& given,
+        const std::vector<std::string>& names) {
   if (arguments.preflight_worker) return bench::preflight::run_worker();
   for (const auto& [name, value] :
        {std::pair{"compare", &arguments.compare}, std::pair{"against", &arguments.against},
         std::pair{"output", &arguments.output}, std::pair{"tune", &arguments.tune}})
     if (given(name) && value->empty())
       throw Error(ErrorCode::bad_input, fmt::format("--{}: expected something, got \"\"", name));
-  check_mode(arguments, given);
-  auto request = read_request(arguments, factor_given, given);
+  check_mode(arguments, given, names);
+  auto request = read_request(arguments, given);
   warn_of_unknown_variables();
   bench::clean_up_on_signals();
   if (runs_on_gpus(request.backend) && !arguments.preflight) settle_gpus(arguments, given, request);
@@ -130,11 +138,8 @@ int run(const BenchArguments& arguments, bool factor_given, const Given& given) 
   return exit_code;
 }
 
-void add_options(CLI::App& command, BenchArguments& a) {
-  const auto add = [&](const char* names, std::string& value, const char* type_name,
-                       const std::string& meaning) {
-    return command.add_option(names, value, meaning)->type_name(type_name);
-  };
+void add_what_is_called(CLI::App& command, BenchArguments& a) {
+  const WordOptions add(command);
   add("--collective", a.collective, "NAME[,NAME...]",
       fmt::format("{}, sendrecv, or all (default: all_reduce)",
                   fmt::join(collective_names(), ", ")));
@@ -146,16 +151,32 @@ void add_options(CLI::App& command, BenchArguments& a) {
           "them)");
   add("-t,--threads", a.threads, "N", "nccl-tests' word for --ranks")->excludes(ranks);
   add_gpu_options(command, a.of_gpus);
+  add("--backend", a.of_gpus.backend, "host|cuda|nccl|mpi|openmpi",
+      "What runs the collectives: threads of this process (default), our plans on GPUs, NCCL; "
+      "under\n"
+      "mpirun: our plans on its processes (mpi), or the all_reduce of the MPI itself (openmpi)");
+  add("--memory", a.of_gpus.memory, "private|shared|gpu",
+      "--backend mpi: buffers that the processes do not share (default), or that they do, or "
+      "memory "
+      "of GPUs that those of a host open (rank r on the r-th of --devices)");
   add("-r,--root", a.root, "RANK", "Of broadcast, reduce, gather and scatter (default: 0)");
+  add("-o,--op", a.op, "OP[,OP...]",
+      "sum (default), prod, max, min, avg, premul_sum (mulsum), or all");
+  add("-d,--type", a.type, "TYPE[,TYPE...]",
+      "float32 (float; default), float16 (half), bfloat16, float64 (double), float8_e4m3 (f8e4m3), "
+      "float8_e5m2 (f8e5m2), int8, ..., or all");
+  add("--placement", a.placement, "both|in|out", "In place, out of place (default: both)");
+}
+
+void add_sizes_and_repetitions(CLI::App& command, BenchArguments& a) {
+  const WordOptions add(command);
   add("-b,--begin", a.begin, "SIZE",
       "Smallest message, in bytes of a rank's longer buffer (default: 8)");
   add("-e,--end", a.end, "SIZE", "Largest message (default: 64M)");
   add("-f,--factor", a.factor, "N", "Each size is N times the one before (default: 8)");
   add("-i,--step", a.step, "SIZE", "Each size is SIZE larger; -f wins, as in nccl-tests");
-  command
-      .add_flag("--exact-counts", a.exact_counts,
-                "Do not round a rank's block down to 16 bytes, as nccl-tests does")
-      ->disable_flag_override();
+  add_switch(command, "--exact-counts", a.exact_counts,
+             "Do not round a rank's block down to 16 bytes, as nccl-tests does");
   add("--buffers", a.buffers, "WORD",
       "What a call finds: warm (the same buffers; default), cold (others in every call; cold:SIZE "
       "moves through SIZE bytes a rank), rewritten (each rank has just written its input, "
@@ -172,24 +193,15 @@ void add_options(CLI::App& command, BenchArguments& a) {
       "12)");
   add("-w,--warmup", a.warmup, "N", "Untimed calls before (default: 1)");
   add("-c,--check", a.check, "0|1", "Check the results (default: 1)");
-  add("-o,--op", a.op, "OP[,OP...]",
-      "sum (default), prod, max, min, avg, premul_sum (mulsum), or all");
-  add("-d,--type", a.type, "TYPE[,TYPE...]",
-      "float32 (float; default), float16 (half), bfloat16, float64 (double), float8_e4m3 (f8e4m3), "
-      "float8_e5m2 (f8e5m2), int8, ..., or all");
-  add("--placement", a.placement, "both|in|out", "In place, out of place (default: both)");
   add("--pin", a.pin, "yes|no", "Keep every rank on one core, rank mod cores (default: yes)");
   add("--timeout", a.timeout, "TIME",
       "Longest wait for a rank (default: the option timeout); with --preflight for a step "
       "(default: 5s; 1s or more)");
-  add("--backend", a.of_gpus.backend, "host|cuda|nccl|mpi|openmpi",
-      "What runs the collectives: threads of this process (default), our plans on GPUs, NCCL; "
-      "under\n"
-      "mpirun: our plans on its processes (mpi), or the all_reduce of the MPI itself (openmpi)");
-  add("--memory", a.of_gpus.memory, "private|shared|gpu",
-      "--backend mpi: buffers that the processes do not share (default), or that they do, or "
-      "memory "
-      "of GPUs that those of a host open (rank r on the r-th of --devices)");
+}
+
+/// What is measured beside it, and what is no sweep.
+void add_modes(CLI::App& command, BenchArguments& a) {
+  const WordOptions add(command);
   add("--compare", a.compare, "NAME[,NAME...]|OLD.json",
       fmt::format(
           "Measure others in the same rounds and print the ratios: {} (nccl beside --backend cuda, "
@@ -200,36 +212,49 @@ void add_options(CLI::App& command, BenchArguments& a) {
           "or an element was wrong, 2 if no row could be compared",
           fmt::join(bench::competitor_names(), ", ")));
   add("--against", a.against, "NEW.json", "Compare OLD.json with this run and measure nothing");
-  command.add_flag("--spread", a.spread,
-                   "Go through everything once a round, so that the run can be compared with a "
-                   "later one (--compare OLD.json); in 12 rounds unless --rounds says otherwise");
+  add_switch(command, "--spread", a.spread,
+             "Go through everything once a round, so that the run can be compared with a "
+             "later one (--compare OLD.json); in 12 rounds unless --rounds says otherwise");
   add("--tune", a.tune, "FILE",
       "Measure what auto should take (default: all collectives on 2, 4 and 8 ranks) and write the "
       "table there, for the option tuning; - is standard output");
   add("--tune-time", a.tune_time, "TIME",
       "About how long that takes in all (default: 5m; too little is refused)");
-  command.add_flag("--regret", a.regret,
-                   "Measure auto against the fastest algorithm at every size");
-  command
-      .add_flag(
-          "--preflight", a.preflight,
-          "Is every path between this machine's GPUs right, and how fast: verified copies "
-          "between all pairs, by copies and kernels, with P2P and without; many at once; to and "
-          "from the host. CUDA_VISIBLE_DEVICES chooses GPUs. Exit code 1 for a finding")
-      ->disable_flag_override();
+  add_switch(command, "--regret", a.regret,
+             "Measure auto against the fastest algorithm at every size");
+  add_switch(command, "--preflight", a.preflight,
+             "Is every path between this machine's GPUs right, and how fast: verified copies "
+             "between all pairs, by copies and kernels, with P2P and without; many at once; to and "
+             "from the host. CUDA_VISIBLE_DEVICES chooses GPUs. Exit code 1 for a finding");
   add("--preflight-time", a.preflight_time, "TIME",
       "At most how long that takes in all (default: 60s; 1s or more)");
-  command.add_flag("--quick", a.quick, "Preflight with less to measure")->disable_flag_override();
+  add_switch(command, "--quick", a.quick, "Preflight with less to measure");
   command.add_flag("--preflight-worker", a.preflight_worker)
       ->group("");  // how --preflight calls itself
+}
+
+void add_report(CLI::App& command, BenchArguments& a) {
+  const WordOptions add(command);
   add("--format", a.format, "WORD",
       "text (nccl-tests' rows; default), table (default with --summary), json (default with "
       "--spread), csv; with --compare OLD.json and --preflight text or json");
-  command
-      .add_flag("--summary", a.summary,
-                "End with a paragraph: which algorithm won where, by how much, and why")
-      ->disable_flag_override();
+  add_switch(command, "--summary", a.summary,
+             "End with a paragraph: which algorithm won where, by how much, and why");
   add("--output", a.output, "FILE", "Write there, in one step at the end, not to standard output");
+}
+
+void add_options(CLI::App& command, BenchArguments& a) {
+  add_what_is_called(command, a);
+  add_sizes_and_repetitions(command, a);
+  add_modes(command, a);
+  add_report(command, a);
+}
+
+std::vector<std::string> long_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options())
+    for (const auto& name : option->get_lnames()) names.push_back(name);
+  return names;
 }
 
 }  // namespace
@@ -238,6 +263,7 @@ void add_bench_command(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("bench", "Time and check collectives, per algorithm");
   const auto arguments = std::make_shared<BenchArguments>();
   add_options(*command, *arguments);
+  const auto names = long_names(*command);  // without those that every command takes
   command->footer(
       "The time of a row is that of one call of a block of calls on end, averaged over the ranks; "
       "the "
@@ -248,10 +274,8 @@ void add_bench_command(CLI::App& app, int& exit_code) {
       "are medians of same-round ratios, so they may differ from those of the times. Exit code 1 "
       "if "
       "an element is wrong; 2 for a plan that the prover refutes, which is never run.");
-  command->callback([command, arguments, &exit_code] {
-    exit_code = run(*arguments, command->count("--factor") > 0, [&](std::string_view name) {
-      return command->count(fmt::format("--{}", name)) > 0;
-    });
+  command->callback([command, arguments, names, &exit_code] {
+    exit_code = run(*arguments, given_on(*command), names);
   });
 }
 

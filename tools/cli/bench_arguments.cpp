@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <set>
@@ -26,16 +25,6 @@ namespace {
 
 /// Of a run that is to be compared: with fewer, few rows are told from their noise.
 constexpr int spread_rounds = 12;
-
-/// The long names of all options.
-constexpr auto option_names = std::to_array<std::string_view>(
-    {"collective", "algorithm", "ranks",  "threads",      "ngpus",          "root",
-     "begin",      "end",       "factor", "step",         "exact-counts",   "buffers",
-     "iterations", "time",      "rounds", "warmup",       "check",          "op",
-     "type",       "placement", "pin",    "timeout",      "backend",        "memory",
-     "compare",    "against",   "spread", "tune",         "tune-time",      "regret",
-     "format",     "summary",   "output", "preflight",    "preflight-time", "quick",
-     "devices",    "issue",     "copies", "allow-virtual"});
 
 std::vector<std::string> read_algorithms(const std::string& text) {
   if (text == "all") return {};
@@ -107,9 +96,7 @@ bench::SizeRange read_sizes(const BenchArguments& arguments) {
 }
 
 Seconds read_duration(std::string_view option, const std::string& text) {
-  const auto time = parse_duration(text);
-  if (!time || time->count() <= 0) reject(option, "a time such as 0.05, 20ms or 2s", text);
-  return *time;
+  return positive_time(option, text, "a time such as 0.05, 20ms or 2s");
 }
 
 /// "warm", "rewritten", "cold" or "cold:64M".
@@ -149,7 +136,7 @@ Seconds read_preflight_limit(std::string_view option, const std::string& text) {
 
 bool is_run_file(const std::string& compared) { return compared.ends_with(".json"); }
 
-BenchRequest read_request(const BenchArguments& arguments, bool factor_given, const Given& given) {
+BenchRequest read_request(const BenchArguments& arguments, const Given& given) {
   constexpr std::int64_t most_calls = 1'000'000'000;
   BenchRequest request;
   request.collectives = read_operations(arguments.collective);
@@ -160,7 +147,7 @@ BenchRequest read_request(const BenchArguments& arguments, bool factor_given, co
   request.sizes = read_sizes(arguments);
   request.exact_counts = arguments.exact_counts;
   read_buffers(arguments.buffers, request);
-  if (!arguments.step.empty() && !factor_given) request.sizes.factor = 0;
+  if (!arguments.step.empty() && !given("factor")) request.sizes.factor = 0;  // -f wins
   request.types =
       read_names<ElementType>("--type", arguments.type, parse_element_type, all_element_types);
   request.ops = read_names<ReduceOp>("--op", arguments.op, parse_reduce_op, all_reduce_ops);
@@ -257,7 +244,8 @@ bench::preflight::Request read_preflight_request(const BenchArguments& arguments
   return request;
 }
 
-void check_mode(const BenchArguments& arguments, const Given& given) {
+void check_mode(const BenchArguments& arguments, const Given& given,
+                const std::vector<std::string>& names) {
   struct Mode {
     const char* name;
     bool asked;
@@ -283,7 +271,7 @@ void check_mode(const BenchArguments& arguments, const Given& given) {
   };
   for (const auto& mode : modes) {
     if (!mode.asked) continue;
-    for (const std::string_view name : option_names)
+    for (const auto& name : names)
       if (given(name) && !mode.also.contains(name))
         throw Error(ErrorCode::bad_input,
                     fmt::format("--{} has no meaning beside {}{}", name, mode.name,

@@ -11,7 +11,6 @@
 #include "ringside/bench/sweep.hpp"
 #include "ringside/tools/cli/bench_gpus.hpp"
 #include "ringside/tools/cli/bench_modes.hpp"
-#include "ringside/tools/cli/commands.hpp"
 
 namespace ringside::cli {
 
@@ -34,9 +33,8 @@ struct BenchArguments {
 /// `--compare` takes the names of peers, or the file of an earlier run.
 [[nodiscard]] bool is_run_file(const std::string& compared);
 
-/// What a sweep measures. `factor_given` tells whether `--factor` was written: it wins over a step.
-[[nodiscard]] bench::BenchRequest read_request(const BenchArguments& arguments, bool factor_given,
-                                               const Given& given);
+/// What a sweep measures.
+[[nodiscard]] bench::BenchRequest read_request(const BenchArguments& arguments, const Given& given);
 
 /// How a sweep's rows are printed.
 [[nodiscard]] bench::Format read_format(const BenchArguments& arguments);
@@ -54,7 +52,8 @@ struct BenchArguments {
 [[nodiscard]] bench::preflight::Request read_preflight_request(const BenchArguments& arguments);
 
 /// What has no meaning beside --tune, --regret, --preflight or --compare OLD.json is refused: it
-/// would be ignored.
-void check_mode(const BenchArguments& arguments, const Given& given);
+/// would be ignored. `names`: the long names of the command's options.
+void check_mode(const BenchArguments& arguments, const Given& given,
+                const std::vector<std::string>& names);
 
 }  // namespace ringside::cli

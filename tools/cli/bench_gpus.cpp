@@ -13,7 +13,7 @@
 #include "ringside/base/text.hpp"
 #include "ringside/bench/platform.hpp"
 #include "ringside/collectives/executors/mpi/transport.hpp"
-#include "ringside/tools/cli/commands.hpp"
+#include "ringside/tools/cli/option_values.hpp"
 
 namespace ringside::cli {
 namespace {
@@ -73,51 +73,38 @@ std::vector<std::string> read_ways(std::string_view option, const std::string& t
 /// What has a meaning with some backend only is refused with the others.
 void check_backend_options(const bench::BenchRequest& request, const Given& given,
                            bool wants_gpus) {
-  const auto refuse = [&](std::string_view name, const std::string& why) {
-    if (given(name))
-      throw Error(ErrorCode::bad_input, fmt::format("--{} has no meaning with --backend {}{}", name,
-                                                    to_string(request.backend), why));
-  };
+  const auto with = fmt::format("with --backend {}", to_string(request.backend));
   if (!runs_on_gpus(request.backend)) {
-    for (const auto* name : {"devices", "allow-virtual"})
-      if (!wants_gpus) refuse(name, ": add --backend cuda (or nccl)");
-    for (const auto* name : {"issue", "copies"}) refuse(name, ": add --backend cuda");
-    if (!runs_on_processes(request.backend)) refuse("memory", ": add --backend mpi");
+    if (!wants_gpus)
+      refuse(given, {"devices", "allow-virtual"}, with + ": add --backend cuda (or nccl)");
+    refuse(given, {"issue", "copies"}, with + ": add --backend cuda");
+    if (!runs_on_processes(request.backend))
+      refuse(given, {"memory"}, with + ": add --backend mpi");
   } else if (given("ngpus"))
     for (const auto* name : {"devices", "threads"})
       if (given(name))
         throw Error(ErrorCode::bad_input,
                     fmt::format("--ngpus and --{} both say which GPUs are used", name));
   if (request.backend != bench::BackendKind::nccl) return;
-  for (const auto* name : {"algorithm", "tune", "regret"}) refuse(name, ": NCCL chooses by itself");
-  for (const auto* name : {"issue", "copies"}) refuse(name, ": that is how our own calls are made");
-  for (const auto* name : {"compare", "spread"})
-    refuse(name, ": other libraries are measured beside --backend cuda");
+  refuse(given, {"algorithm", "tune", "regret"}, with + ": NCCL chooses by itself");
+  refuse(given, {"issue", "copies"}, with + ": that is how our own calls are made");
+  refuse(given, {"compare", "spread"},
+         with + ": other libraries are measured beside --backend cuda");
 }
 
 /// Ranks are the processes that mpirun started.
 void settle_processes(const Given& given, bench::BenchRequest& request) {
-  for (const auto* name : {"ranks", "threads"})
-    if (given(name))
-      throw Error(ErrorCode::bad_input,
-                  fmt::format("--{} has no meaning with --backend {}: mpirun says how many", name,
-                              to_string(request.backend)));
-  for (const auto* name : {"tune", "regret", "spread"})
-    if (given(name))
-      throw Error(ErrorCode::bad_input, fmt::format("--{} has no meaning with --backend {}", name,
-                                                    to_string(request.backend)));
+  const auto with = fmt::format("with --backend {}", to_string(request.backend));
+  refuse(given, {"ranks", "threads"}, with + ": mpirun says how many");
+  refuse(given, {"tune", "regret", "spread"}, with);
   if (given("ngpus"))
     throw Error(ErrorCode::bad_input,
                 fmt::format("-g: there are no GPUs in --backend {}, whose ranks are processes",
                             to_string(request.backend)));
   if (request.backend == bench::BackendKind::openmpi)
-    for (const auto* name : {"algorithm", "compare"})
-      if (given(name))
-        throw Error(ErrorCode::bad_input,
-                    fmt::format("--{} has no meaning with --backend openmpi, which measures the "
-                                "MPI's own calls: add --backend mpi",
-                                name));
-  const auto refuse = [](const std::string& name, std::string_view measured) {
+    refuse(given, {"algorithm", "compare"},
+           with + ", which measures the MPI's own calls: add --backend mpi");
+  const auto refuse_peer = [](const std::string& name, std::string_view measured) {
     throw Error(ErrorCode::bad_input,
                 fmt::format("--compare {}: beside --backend mpi the MPI that runs it is measured "
                             "(--compare {})",
@@ -125,11 +112,11 @@ void settle_processes(const Given& given, bench::BenchRequest& request) {
   };
   const bool any = request.compare_what_is_here;
   for (const auto& name : request.compare)
-    if (!any && name != "openmpi" && name != "mpich") refuse(name, "openmpi or mpich");
+    if (!any && name != "openmpi" && name != "mpich") refuse_peer(name, "openmpi or mpich");
   const bool open_mpi = mpi::transport().library().starts_with("Open MPI");
   const std::string here = open_mpi ? "openmpi" : "mpich";
   for (const auto& name : request.compare)
-    if (!any && name != here) refuse(name, here);
+    if (!any && name != here) refuse_peer(name, here);
   if (any) request.compare = {here};
   request.ranks = {mpi::transport().size()};
 }
@@ -143,13 +130,13 @@ bool wants_shared_memory(const std::string& text) {
 /// Ranks are processes, and their buffers memory of GPUs that all of a host open.
 void settle_memory_of_gpus(const GpuArguments& arguments, const Given& given,
                            bench::BenchRequest& request) {
-  const auto refuse = [](const std::string& what) {
+  const auto refuse_this = [](const std::string& what) {
     throw Error(ErrorCode::bad_input, fmt::format("{} has no meaning with --memory gpu", what));
   };
-  if (request.backend == bench::BackendKind::openmpi) refuse("--backend openmpi");
-  if (!request.compare.empty()) refuse("--compare");
+  if (request.backend == bench::BackendKind::openmpi) refuse_this("--backend openmpi");
+  if (!request.compare.empty()) refuse_this("--compare");
   if (request.buffers != bench::Buffers::warm)
-    refuse(fmt::format("--buffers {}", to_string(request.buffers)));
+    refuse_this(fmt::format("--buffers {}", to_string(request.buffers)));
   if (given("devices")) request.gpus.devices = read_devices(arguments.devices);
   request.gpus.allow_virtual = arguments.allow_virtual;
   bench::settle_gpus(request);
@@ -158,10 +145,7 @@ void settle_memory_of_gpus(const GpuArguments& arguments, const Given& given,
 }  // namespace
 
 void add_gpu_options(CLI::App& command, GpuArguments& arguments) {
-  const auto add = [&](const char* names, std::string& value, const char* type_name,
-                       const std::string& meaning) {
-    command.add_option(names, value, meaning)->type_name(type_name);
-  };
+  const WordOptions add(command);
   add("-g,--ngpus", arguments.gpus, "N",
       "The first N GPUs, as nccl-tests' users say it; with --backend host 1 means no GPU, and more "
       "is refused");

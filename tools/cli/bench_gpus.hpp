@@ -3,16 +3,12 @@
 #pragma once
 
 #include <CLI/App.hpp>
-#include <functional>
 #include <string>
-#include <string_view>
 
 #include "ringside/bench/request.hpp"
+#include "ringside/tools/cli/option_values.hpp"
 
 namespace ringside::cli {
-
-/// Whether the command line has an option, by its long name without dashes.
-using Given = std::function<bool(std::string_view name)>;
 
 /// The words of the command line, before they are understood.
 struct GpuArguments {

@@ -18,7 +18,7 @@
 #include "ringside/bench/regret.hpp"
 #include "ringside/bench/run_comparison.hpp"
 #include "ringside/bench/table.hpp"
-#include "ringside/tools/cli/commands.hpp"
+#include "ringside/tools/cli/output.hpp"
 
 namespace ringside::cli {
 namespace {

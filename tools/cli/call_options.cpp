@@ -10,7 +10,7 @@
 #include "ringside/base/text.hpp"
 #include "ringside/collectives/algorithm.hpp"
 #include "ringside/collectives/plan_cache.hpp"
-#include "ringside/tools/cli/commands.hpp"
+#include "ringside/tools/cli/option_values.hpp"
 
 namespace ringside::cli {
 namespace {
@@ -47,19 +47,13 @@ std::vector<int> read_gpus(const CallArguments& arguments, int gpus) {
 }
 
 Request read_request(const CallArguments& arguments, int ranks) {
-  const auto collective = parse_collective(arguments.collective);
-  if (!collective)
-    throw Error(
-        ErrorCode::bad_input,
-        fmt::format("--collective: there is no collective {}{}", quote(arguments.collective),
-                    did_you_mean(arguments.collective, collective_names())));
-  if (*collective == Collective::barrier)
+  const Collective collective = collective_named("--collective", arguments.collective);
+  if (collective == Collective::barrier)
     throw Error(ErrorCode::bad_input, "--collective: a barrier moves no data");
   const auto root = static_cast<int>(whole_number("--root", arguments.root, 0, ranks - 1));
-  if (root != 0 && !has_root(*collective))
-    throw Error(ErrorCode::bad_input,
-                fmt::format("--root: {} has no root", to_string(*collective)));
-  const Request request{*collective, ranks, root, arguments.in_place};
+  if (root != 0 && !has_root(collective))
+    throw Error(ErrorCode::bad_input, fmt::format("--root: {} has no root", to_string(collective)));
+  const Request request{collective, ranks, root, arguments.in_place};
   validate(request);
   return request;
 }

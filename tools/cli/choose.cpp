@@ -22,6 +22,8 @@
 #include "ringside/tools/cli/choose_report.hpp"
 #include "ringside/tools/cli/commands.hpp"
 #include "ringside/tools/cli/machine_options.hpp"
+#include "ringside/tools/cli/option_values.hpp"
+#include "ringside/tools/cli/output.hpp"
 #include "ringside/tools/cli/sizes.hpp"
 
 namespace ringside::cli {

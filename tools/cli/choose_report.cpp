@@ -9,17 +9,12 @@
 #include "ringside/base/text.hpp"
 #include "ringside/collectives/executors/simulated/uncertainty.hpp"
 #include "ringside/collectives/selector/request_bounds.hpp"
+#include "ringside/tools/cli/report_text.hpp"
 
 namespace ringside::cli {
 namespace {
 
 constexpr double percent = 100, us = 1e6;
-
-std::string time_text(double seconds) { return format_duration(Seconds(seconds)); }
-
-std::string figure(double value) {
-  return fmt::format("{:.{}f}", value, value < 10 ? 2 : value < 100 ? 1 : 0);
-}
 
 /// "numa0 - numa1, full 96 % of the time"
 std::string limit_text(const PredictedChoice& choice) {

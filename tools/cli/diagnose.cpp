@@ -15,6 +15,8 @@
 #include "ringside/base/text.hpp"
 #include "ringside/tools/cli/commands.hpp"
 #include "ringside/tools/cli/diagnose_report.hpp"
+#include "ringside/tools/cli/option_values.hpp"
+#include "ringside/tools/cli/output.hpp"
 #include "ringside/topology/diagnose/live_evidence.hpp"
 #include "ringside/topology/gpu_places.hpp"
 #include "ringside/topology/model/transfers.hpp"
@@ -33,11 +35,9 @@ std::optional<TrainedModel> model_of(const Arguments& arguments) {
   if (arguments.model_size.empty() && arguments.step_time.empty()) return std::nullopt;
   if (arguments.model_size.empty() || arguments.step_time.empty())
     throw Error(ErrorCode::bad_input, "--model-size and --step-time go together");
-  const auto step = parse_duration(arguments.step_time);
-  if (!step || !(step->count() > 0))
-    reject("--step-time", "a time such as 250ms", arguments.step_time);
+  const Seconds step = positive_time("--step-time", arguments.step_time, "a time such as 250ms");
   return TrainedModel{.parameters = parameters_in("--model-size", arguments.model_size),
-                      .step_seconds = step->count()};
+                      .step_seconds = step.count()};
 }
 
 Evidence evidence_for(const Arguments& arguments) {

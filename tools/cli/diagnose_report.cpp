@@ -10,6 +10,7 @@
 #include "ringside/base/json_write.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/tools/cli/diagnose_verdict.hpp"
+#include "ringside/tools/cli/report_text.hpp"
 #include "ringside/topology/describe.hpp"
 #include "ringside/topology/diagnose/rule.hpp"
 
@@ -19,8 +20,6 @@ namespace {
 constexpr std::size_t most_wanted = 3;
 constexpr std::size_t most_notes = 4;  // of what could not be placed, or does not fit
 constexpr double clearly_faster = 0.95;
-
-std::string time_text(double seconds) { return format_duration(Seconds(seconds)); }
 
 std::string call_text(const DiagnosisReport& report) {
   return fmt::format("all-reduce of {} by NCCL's ring", format_bytes(report.bytes));

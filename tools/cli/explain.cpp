@@ -17,6 +17,8 @@
 #include "ringside/tools/cli/call_options.hpp"
 #include "ringside/tools/cli/commands.hpp"
 #include "ringside/tools/cli/machine_options.hpp"
+#include "ringside/tools/cli/option_values.hpp"
+#include "ringside/tools/cli/output.hpp"
 
 namespace ringside::cli {
 namespace {
@@ -96,7 +98,7 @@ void run(const Arguments& arguments) {
 
 }  // namespace
 
-void add_explain_command(CLI::App& app, int& /*exit_code*/) {
+void add_explain_command(CLI::App& app) {
   auto* command = app.add_subcommand(
       "explain", "Say in words what an algorithm does on a machine and what limits it");
   command->footer(

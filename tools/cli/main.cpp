@@ -28,6 +28,7 @@
 #include "ringside/base/text.hpp"
 #include "ringside/collectives/plugin/plugin.hpp"
 #include "ringside/tools/cli/commands.hpp"
+#include "ringside/tools/cli/output.hpp"
 
 namespace ringside::cli {
 namespace {
@@ -84,17 +85,17 @@ void occupy_closed_descriptors() {
 
 void add_commands(CLI::App& app, int& exit_code) {
   add_plan_command(app, exit_code);
-  add_algorithms_command(app, exit_code);
+  add_algorithms_command(app);
 #ifdef RINGSIDE_WITH_BENCH
   add_bench_command(app, exit_code);
   add_simulate_command(app);
   add_choose_command(app);
 #endif
-  add_explain_command(app, exit_code);
+  add_explain_command(app);
   add_diagnose_command(app, exit_code);
   add_topo_command(app, exit_code);
 #ifdef RINGSIDE_WITH_TRAINER
-  add_train_command(app, exit_code);
+  add_train_command(app);
 #endif
   add_report_command(app);
   add_options_command(app, exit_code);

@@ -14,6 +14,8 @@
 #include "ringside/base/options.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/tools/cli/commands.hpp"
+#include "ringside/tools/cli/option_values.hpp"
+#include "ringside/tools/cli/output.hpp"
 
 namespace ringside::cli {
 namespace {

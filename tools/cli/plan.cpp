@@ -17,13 +17,16 @@
 #include "ringside/base/error.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/base/threads.hpp"
-#include "ringside/collectives/algorithm.hpp"
 #include "ringside/collectives/lower.hpp"
 #include "ringside/collectives/plan_io.hpp"
 #include "ringside/collectives/plugin/plan_file.hpp"
 #include "ringside/collectives/selector/choice.hpp"
+#include "ringside/collectives/spec.hpp"
+#include "ringside/collectives/stored_plan.hpp"
 #include "ringside/tools/cli/commands.hpp"
 #include "ringside/tools/cli/machine_options.hpp"
+#include "ringside/tools/cli/option_values.hpp"
+#include "ringside/tools/cli/output.hpp"
 #include "ringside/tools/cli/plan_report.hpp"
 #include "ringside/tools/report/plan_drawing.hpp"
 #include "ringside/tools/report/plan_page.hpp"
@@ -62,13 +65,8 @@ Wanted read_wanted(const Arguments& arguments) {
     wanted.ranks = static_cast<int>(whole_number("--ranks", arguments.ranks, 1, most_ranks));
   if (!arguments.root.empty())
     wanted.root = static_cast<int>(whole_number("--root", arguments.root, 0, most_ranks - 1));
-  if (!arguments.collective.empty()) {
-    wanted.collective = parse_collective(arguments.collective);
-    if (!wanted.collective)
-      throw Error(ErrorCode::bad_input,
-                  fmt::format("--collective: there is no collective {}: there are {}",
-                              quote(arguments.collective), fmt::join(collective_names(), ", ")));
-  }
+  if (!arguments.collective.empty())
+    wanted.collective = collective_named("--collective", arguments.collective);
   return wanted;
 }
 
@@ -94,16 +92,10 @@ Plan plan_from_spec(const Arguments& arguments, const Wanted& wanted) {
                                         size_in_bytes("--bytes", arguments.bytes))
                                      .spec
                                : arguments.plan;
-  PlanStream stream(parse_spec(spec), request);
-  Plan plan(request, stream.shape(), stream.spec());
-  while (const Op* op = stream.next()) {
-    plan.append(*op);
-    check_size(plan);
-  }
-  for (int rank = 0; rank < request.ranks; ++rank)
-    for (const auto& slot : stream.slots()[static_cast<std::size_t>(rank)])
-      plan.add_slot(rank, slot);
-  return plan;
+  return *stored_plan(parse_spec(spec), request, [](const Plan& so_far, const Op& /*op*/) {
+    check_size(so_far);
+    return true;
+  });
 }
 
 Plan plan_from_file(const Arguments& arguments, const Wanted& wanted) {

@@ -14,6 +14,7 @@
 #include "ringside/base/file.hpp"
 #include "ringside/base/target_file.hpp"
 #include "ringside/tools/cli/commands.hpp"
+#include "ringside/tools/cli/output.hpp"
 #include "ringside/tools/report/page.hpp"
 #include "ringside/tools/report/read_runs.hpp"
 

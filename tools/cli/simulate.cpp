@@ -24,6 +24,8 @@
 #include "ringside/tools/cli/call_options.hpp"
 #include "ringside/tools/cli/commands.hpp"
 #include "ringside/tools/cli/machine_options.hpp"
+#include "ringside/tools/cli/option_values.hpp"
+#include "ringside/tools/cli/output.hpp"
 #include "ringside/tools/cli/simulate_fit.hpp"
 #include "ringside/tools/cli/simulate_report.hpp"
 #include "ringside/tools/cli/sizes.hpp"

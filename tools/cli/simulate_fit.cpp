@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "ringside/base/file.hpp"
+#include "ringside/base/statistics.hpp"
 #include "ringside/collectives/executors/simulated/fit_machine.hpp"
-#include "ringside/tools/cli/commands.hpp"
+#include "ringside/tools/cli/output.hpp"
 #include "ringside/topology/load.hpp"
 
 namespace ringside::cli {
@@ -19,8 +19,7 @@ double median_error(const std::vector<FitPoint>& points, const std::vector<doubl
   std::vector<double> errors;
   for (std::size_t i = 0; i < points.size(); ++i)
     errors.push_back(std::abs(predicted[i] / points[i].measured - 1));
-  std::ranges::sort(errors);
-  return errors[errors.size() / 2];
+  return median(errors);
 }
 
 double percent(double predicted, double measured) { return 100 * (predicted / measured - 1); }

@@ -10,6 +10,7 @@
 
 #include "ringside/base/json_write.hpp"
 #include "ringside/base/text.hpp"
+#include "ringside/tools/cli/report_text.hpp"
 #include "ringside/topology/writers/json_value.hpp"
 
 namespace ringside::cli {
@@ -39,12 +40,6 @@ std::vector<Part> parts_of(const PathShares& shares, const Machine& machine) {
 }
 
 // --- text ----------------------------------------------------------------------------------------
-
-std::string time_text(double seconds) { return format_duration(Seconds(seconds)); }
-
-std::string figure(double value) {
-  return fmt::format("{:.{}f}", value, value < 10 ? 2 : value < 100 ? 1 : 0);
-}
 
 using Line = std::array<std::string, 6>;
 

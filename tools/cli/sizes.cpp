@@ -3,7 +3,7 @@
 
 #include "ringside/base/text.hpp"
 #include "ringside/bench/sizes.hpp"
-#include "ringside/tools/cli/commands.hpp"
+#include "ringside/tools/cli/option_values.hpp"
 
 namespace ringside::cli {
 

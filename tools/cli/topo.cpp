@@ -12,6 +12,8 @@
 #include "ringside/base/file.hpp"
 #include "ringside/base/json_write.hpp"
 #include "ringside/tools/cli/commands.hpp"
+#include "ringside/tools/cli/option_values.hpp"
+#include "ringside/tools/cli/output.hpp"
 #include "ringside/topology/describe.hpp"
 #include "ringside/topology/lint.hpp"
 #include "ringside/topology/live/live.hpp"

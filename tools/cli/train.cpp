@@ -22,6 +22,8 @@
 #include "ringside/bench/interruption.hpp"
 #include "ringside/bench/progress.hpp"
 #include "ringside/tools/cli/commands.hpp"
+#include "ringside/tools/cli/option_values.hpp"
+#include "ringside/tools/cli/output.hpp"
 #include "ringside/tools/cli/train_arguments.hpp"
 #include "ringside/tools/cli/train_checks.hpp"
 #include "ringside/tools/cli/train_compare.hpp"
@@ -149,7 +151,7 @@ void run(const TrainArguments& a, const Given& given) {
 
 }  // namespace
 
-void add_train_command(CLI::App& app, int& /*exit_code*/) {
+void add_train_command(CLI::App& app) {
   auto* command =
       app.add_subcommand("train", "Train LeNet or ResNet-18 data-parallel, by any collective");
   const auto arguments = std::make_shared<TrainArguments>();
@@ -160,10 +162,7 @@ void add_train_command(CLI::App& app, int& /*exit_code*/) {
       "so that every "
       "sample comes once. Exit code 2 if training fails: "
       "the last checkpoint stays.");
-  command->callback([command, arguments] {
-    run(*arguments,
-        [&](std::string_view name) { return command->count(fmt::format("--{}", name)) > 0; });
-  });
+  command->callback([command, arguments] { run(*arguments, given_on(*command)); });
 }
 
 }  // namespace ringside::cli

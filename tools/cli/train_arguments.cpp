@@ -14,7 +14,7 @@
 #include "ringside/base/error.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/collectives/spec.hpp"
-#include "ringside/tools/cli/commands.hpp"
+#include "ringside/tools/cli/option_values.hpp"
 #include "ringside/trainer/shares.hpp"
 
 namespace ringside::cli {
@@ -51,15 +51,6 @@ std::uint64_t bytes_of(std::string_view option, const std::string& text, std::ui
   return bytes;
 }
 
-template <class T>
-T word_of(std::string_view option, const std::string& text,
-          std::optional<T> (*parse)(std::string_view), std::span<const std::string_view> words) {
-  if (const auto value = parse(text)) return *value;
-  throw Error(ErrorCode::bad_input,
-              fmt::format("{}: expected one of {}, got {}{}", option, fmt::join(words, ", "),
-                          quote(text), did_you_mean(text, words)));
-}
-
 /// Our words for "auto" is to say nothing.
 std::string algorithm_of(const std::string& spec) { return spec == "auto" ? "" : spec; }
 
@@ -78,7 +69,7 @@ trainer::BackendSettings backend_of(const TrainArguments& a) {
 
 trainer::ModelSettings model_of(const TrainArguments& a) {
   trainer::ModelSettings model;
-  model.model = word_of("--model", a.model, &trainer::parse_model, trainer::model_names());
+  model.model = one_of("--model", a.model, &trainer::parse_model, trainer::model_names());
   if (!a.width.empty()) model.width = static_cast<int>(count_of("--width", a.width, 1, 4096));
   const auto precision = parse_element_type(a.precision);
   if (precision != ElementType::float32 && precision != ElementType::float64)
@@ -164,7 +155,7 @@ std::vector<std::string> algorithms_of(const std::string& text) {
 }
 
 StrategyKind kind_of(const std::string& word) {
-  return word_of("--strategy", word, &trainer::parse_strategy, trainer::strategy_names());
+  return one_of("--strategy", word, &trainer::parse_strategy, trainer::strategy_names());
 }
 
 std::vector<StrategyKind> kinds_of(const TrainArguments& a) {
@@ -214,14 +205,10 @@ trainer::Dataset data_of(const TrainArguments& a, std::uint64_t seed) {
   return data;
 }
 
-void add_train_options(CLI::App& command, TrainArguments& a) {
-  const auto add = [&](const char* names, std::string& value, const char* type_name,
-                       const std::string& meaning) {
-    command.add_option(names, value, meaning)->type_name(type_name);
-  };
-  const auto flag = [&](const char* name, bool& value, const char* meaning) {
-    command.add_flag(name, value, meaning)->disable_flag_override();
-  };
+namespace {
+
+void add_who_learns_what(CLI::App& command, TrainArguments& a) {
+  const WordOptions add(command);
   add("--model", a.model, "NAME",
       fmt::format("{} (default: lenet); all but mlp need libtorch",
                   fmt::join(trainer::model_names(), ", ")));
@@ -245,6 +232,10 @@ void add_train_options(CLI::App& command, TrainArguments& a) {
       "Folder of IDX files with MNIST's names (default: Debian's dataset-fashion-mnist)");
   add("--synthetic", a.synthetic, "N", "Made-up images instead, so many to learn from");
   add("--samples", a.samples, "N", "Only the first so many images to learn from");
+}
+
+void add_steps(CLI::App& command, TrainArguments& a) {
+  const WordOptions add(command);
   add("--batch", a.batch, "N", "Samples of a step, all ranks together (default: 256)");
   add("--accumulate", a.accumulate, "N",
       "Compute each batch in so many pieces, whose gradients are added up (default: 1)");
@@ -253,12 +244,17 @@ void add_train_options(CLI::App& command, TrainArguments& a) {
   add("--lr", a.rate, "RATE",
       "Learning rate for batches of 256, others in proportion (default: d2l's, 0.2 for lenet, else "
       "0.1)");
-  flag("--no-scaling", a.no_scaling, "--lr is the rate whatever the batch");
+  add_switch(command, "--no-scaling", a.no_scaling, "--lr is the rate whatever the batch");
   add("--warmup", a.warmup, "EPOCHS",
       "Reach the rate linearly, from that of 256 samples, or from 0 for no larger batch");
   add("--momentum", a.momentum, "M", "(default: 0)");
   add("--decay", a.decay, "D", "Weight decay (default: 0)");
   add("--precision", a.precision, "TYPE", "float32 or float64 (default: float32)");
+  add("--seed", a.seed, "N", "Of the first weights and the order of samples (default: 1)");
+}
+
+void add_strategy(CLI::App& command, TrainArguments& a) {
+  const WordOptions add(command);
   add("--wire-type", a.wire_type, "TYPE",
       "gradients travel as they are (gradients; default) or as bfloat16");
   add("--bucket", a.bucket, "SIZE",
@@ -267,8 +263,8 @@ void add_train_options(CLI::App& command, TrainArguments& a) {
           "or a 32nd for stage 2 of sharded; at most 25 MiB)",
           format_bytes(least_bucket)));
   add("--first-bucket", a.first_bucket, "SIZE", "distributed, sharded: of the first to travel");
-  flag("--no-overlap", a.no_overlap,
-       "distributed, sharded: compute nothing while gradients travel");
+  add_switch(command, "--no-overlap", a.no_overlap,
+             "distributed, sharded: compute nothing while gradients travel");
   add("--zero-stage", a.zero_stage, "N",
       "sharded: 1 shards the momentum, 2 the gradients, too (default: 2)");
   add("--batch-norm", a.batch_norm, "WHOSE",
@@ -291,19 +287,32 @@ void add_train_options(CLI::App& command, TrainArguments& a) {
   add("--threads", a.threads, "N",
       "Threads that a rank computes with (default: 1; more are slower where cores are shared)");
   add("--prefetch", a.prefetch, "N", "Batches made ahead on a thread (default: 2; 0: no thread)");
-  add("--seed", a.seed, "N", "Of the first weights and the order of samples (default: 1)");
-  flag("--no-evaluation", a.no_evaluation, "Leave the test set alone");
+}
+
+void add_results(CLI::App& command, TrainArguments& a) {
+  const WordOptions add(command);
+  add_switch(command, "--no-evaluation", a.no_evaluation, "Leave the test set alone");
   add("--checkpoint", a.checkpoint, "FILE",
       "Write a checkpoint (safetensors) there after every epoch, and keep the one before as "
       "FILE.previous");
   add("--checkpoint-steps", a.checkpoint_steps, "N", "And after every so many steps");
   add("--resume", a.resume, "FILE",
       "Go on from a checkpoint, whatever strategy and number of ranks wrote it");
-  flag("--compare", a.compare,
-       "Let one rank and --ranks ranks take turns, by strategy and algorithm, and print how much "
-       "faster they are");
+  add_switch(
+      command, "--compare", a.compare,
+      "Let one rank and --ranks ranks take turns, by strategy and algorithm, and print how much "
+      "faster they are");
   add("--rounds", a.rounds, "N", "--compare: turns of each (default: 5)");
   add("--warmup-steps", a.warmup_steps, "N", "--compare: untimed steps of a turn (default: 3)");
+}
+
+}  // namespace
+
+void add_train_options(CLI::App& command, TrainArguments& a) {
+  add_who_learns_what(command, a);
+  add_steps(command, a);
+  add_strategy(command, a);
+  add_results(command, a);
   add_train_on_options(command, a.on);
   add_format_option(command, a.format, {"text", "json"});
 }

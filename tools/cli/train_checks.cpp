@@ -29,13 +29,6 @@ bool serves(const std::string& spec, const Request& request) {
 
 }  // namespace
 
-void refuse(const Given& given, std::initializer_list<std::string_view> names,
-            std::string_view where) {
-  for (const auto name : names)
-    if (given(name))
-      throw Error(ErrorCode::bad_input, fmt::format("--{} has no meaning {}", name, where));
-}
-
 void check_meaning(bool compare, const Given& given, const trainer::TrainingSettings& settings,
                    const std::vector<StrategyKind>& kinds) {
   if (compare)

@@ -2,21 +2,12 @@
 /// What of the command line of `ringside train` is refused before anything is computed or printed.
 #pragma once
 
-#include <functional>
-#include <initializer_list>
-#include <string_view>
 #include <vector>
 
+#include "ringside/tools/cli/option_values.hpp"
 #include "ringside/trainer/training.hpp"
 
 namespace ringside::cli {
-
-/// Whether the command line has the option of this long name.
-using Given = std::function<bool(std::string_view name)>;
-
-/// Throws Error(bad_input) if one of the options is given, which "has no meaning `where`".
-void refuse(const Given& given, std::initializer_list<std::string_view> names,
-            std::string_view where);
 
 /// Throws Error(bad_input) for options that a run of these strategies would not look at.
 void check_meaning(bool compare, const Given& given, const trainer::TrainingSettings& settings,

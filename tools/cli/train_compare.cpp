@@ -7,7 +7,8 @@
 
 #include "ringside/base/error.hpp"
 #include "ringside/bench/progress.hpp"
-#include "ringside/tools/cli/commands.hpp"
+#include "ringside/tools/cli/option_values.hpp"
+#include "ringside/tools/cli/output.hpp"
 #include "ringside/trainer/compare.hpp"
 #include "ringside/trainer/report.hpp"
 #include "ringside/trainer/shares.hpp"

@@ -17,7 +17,8 @@
 #include "ringside/collectives/selector/request_bounds.hpp"
 #include "ringside/collectives/spec.hpp"
 #include "ringside/tools/cli/call_options.hpp"
-#include "ringside/tools/cli/commands.hpp"
+#include "ringside/tools/cli/option_values.hpp"
+#include "ringside/tools/cli/output.hpp"
 #include "ringside/tools/cli/train_on_report.hpp"
 
 namespace ringside::cli {
@@ -40,14 +41,6 @@ double positive(std::string_view option, const std::string& text, double most) {
   if (!number || !(*number > 0) || *number > most)
     reject(option, fmt::format("a number above 0, at most {}", most), text);
   return *number;
-}
-
-double seconds_in(std::string_view option, const std::string& text, std::string_view expected,
-                  bool or_none) {
-  const auto duration = parse_duration(text);
-  if (!duration || !(or_none ? duration->count() >= 0 : duration->count() > 0))
-    reject(option, expected, text);
-  return duration->count();
 }
 
 // --- what is trained -----------------------------------------------------------------------------
@@ -84,7 +77,7 @@ void set_speed(const TrainOnArguments& a, const trainer::ModelSettings& model,
     if (by_size) throw Error(ErrorCode::bad_input, "--parameters needs --step-seconds");
     training.speed = published_for(a, model, training.samples);
   } else if (a.step_seconds != measured_word) {
-    training.speed.seconds = seconds_in("--step-seconds", a.step_seconds, expected, false);
+    training.speed.seconds = positive_time("--step-seconds", a.step_seconds, expected).count();
     training.speed.source = "as told";
   } else if (by_size) {
     throw Error(ErrorCode::bad_input, "--step-seconds measured needs a --model that there is");
@@ -100,8 +93,9 @@ void set_speed(const TrainOnArguments& a, const trainer::ModelSettings& model,
   if (!a.backward_share.empty())
     speed.backward_share = positive("--backward-share", a.backward_share, 1);
   if (a.fixed_seconds.empty()) return;
-  speed.fixed =
-      seconds_in("--fixed-seconds", a.fixed_seconds, "seconds such as 0.01 or 10ms", true);
+  const auto fixed = parse_duration(a.fixed_seconds);  // which is never negative
+  if (!fixed) reject("--fixed-seconds", "seconds such as 0.01 or 10ms", a.fixed_seconds);
+  speed.fixed = fixed->count();
   if (speed.fixed > speed.seconds)
     throw Error(ErrorCode::bad_input,
                 fmt::format("--fixed-seconds: {} is more than the whole step of {}",
@@ -214,10 +208,7 @@ TrainOnReport predicted(const ChosenMachine& chosen, PredictedTraining training,
 }  // namespace
 
 void add_train_on_options(CLI::App& command, TrainOnArguments& a) {
-  const auto add = [&](const char* name, std::string& value, const char* type_name,
-                       const std::string& meaning) {
-    command.add_option(name, value, meaning)->type_name(type_name);
-  };
+  const WordOptions add(command);
   a.machine.topology_option = "--on";
   a.machine.model_option = "--link-model";
   command
@@ -247,10 +238,8 @@ void add_train_on_options(CLI::App& command, TrainOnArguments& a) {
       "--on: what of it does not become less with the samples: launches, loading (default: 0, or "
       "as "
       "published)");
-  command
-      .add_flag("--strong", a.strong,
-                "--on: all devices share one device's batch (default: each has one)")
-      ->disable_flag_override();
+  add_switch(command, "--strong", a.strong,
+             "--on: all devices share one device's batch (default: each has one)");
   add("--link-model", a.machine.model, "CLASS|FILE",
       "--on: link model (default: the class that fits the machine)");
   add_change_options(command, a.machine);

@@ -10,6 +10,7 @@
 #include "ringside/base/json_write.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/collectives/executors/simulated/uncertainty.hpp"
+#include "ringside/tools/cli/report_text.hpp"
 #include "ringside/trainer/report.hpp"
 
 namespace ringside::cli {
@@ -22,9 +23,8 @@ using trainer::TrainingWay;
 
 constexpr double percent = 100, milli = 1e-3;
 
-std::string time_text(double seconds) { return format_duration(Seconds(seconds)); }
-
-std::string figure(double value) {
+/// Four digits, or as many as stand before the point.
+std::string table_figure(double value) {
   return fmt::format("{:.{}f}", value, value < 100 ? 2 : value < 1000 ? 1 : 0);
 }
 
@@ -76,9 +76,9 @@ std::string rows_text(const TrainOnReport& report) {
     text += fmt::format(
         "{:<14} {:<{}} {:>5} {:>9} {:>9} {:>9} {:>10} {:>8.2f} {:>8.1f} %\n",
         trainer::name_of(row.way.kind, report.training.zero_stage), name_of(row.way), width,
-        row.way.ranks, figure(row.step.seconds() / milli), figure(row.step.calls.exposed / milli),
-        figure(row.step.calls.hidden / milli), figure(rate_of(report.training, row.step)),
-        row.speedup, percent * row.efficiency);
+        row.way.ranks, table_figure(row.step.seconds() / milli),
+        table_figure(row.step.calls.exposed / milli), table_figure(row.step.calls.hidden / milli),
+        table_figure(rate_of(report.training, row.step)), row.speedup, percent * row.efficiency);
   return text;
 }
 
@@ -95,10 +95,11 @@ std::string what_ifs_text(const TrainOnReport& report) {
       report.training.samples > 0 ? "samples/s" : "batches/s", "speedup", "efficiency");
   for (const auto& what_if : report.what_ifs) {
     const PredictedStep& step = what_if.row.step;
-    text += fmt::format("{:<{}} {:>9} {:>9} {:>9} {:>10} {:>8.2f} {:>8.1f} %\n", what_if.what,
-                        width, figure(step.seconds() / milli), figure(step.calls.exposed / milli),
-                        figure(step.calls.hidden / milli), figure(rate_of(report.training, step)),
-                        what_if.row.speedup, percent * what_if.row.efficiency);
+    text += fmt::format(
+        "{:<{}} {:>9} {:>9} {:>9} {:>10} {:>8.2f} {:>8.1f} %\n", what_if.what, width,
+        table_figure(step.seconds() / milli), table_figure(step.calls.exposed / milli),
+        table_figure(step.calls.hidden / milli), table_figure(rate_of(report.training, step)),
+        what_if.row.speedup, percent * what_if.row.efficiency);
   }
   return text;
 }

@@ -58,12 +58,8 @@ class Staged final : public Forwarding {
   };
 
   [[nodiscard]] std::size_t bytes_of(const Call& call, Buffer buffer) const {
-    const auto blocks = all_blocks(call, size());
-    const BlockRange own = blocks_in(call.request(size(), false), rank(), buffer);
-    std::size_t elements = 0;
-    for (int i = 0; i < own.count; ++i)
-      elements += blocks[static_cast<std::size_t>(own.first + i * own.stride)];
-    return elements * size_of(call.type);
+    return elements_in(call.blocks, blocks_in(call.request(size(), false), rank(), buffer)) *
+           size_of(call.type);
   }
 
   /// Where the data lie on the device: to each other as they do at the host, if in place.

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "ringside/base/clock.hpp"
+#include "ringside/base/statistics.hpp"
 #include "ringside/trainer/data/dataset.hpp"
-#include "ringside/trainer/median.hpp"
 #include "ringside/trainer/processor_time.hpp"
 
 namespace ringside::trainer {

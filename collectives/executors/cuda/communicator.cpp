@@ -141,8 +141,7 @@ void CudaCommunicator::run(const Call& call) {
 
 Choice CudaCommunicator::choice_for(const Request& request, std::size_t bytes,
                                     const CallOptions& options) const {
-  const std::string& spec = meeting_->asked_spec(options);
-  if (spec != "auto") return {spec, "named by the caller or the option algorithm"};
+  if (auto choice = meeting_->named(options)) return std::move(*choice);
   const host::Job& job = shared_->meeting()->job();
   return shared_->choice_for(job.tuning(), job.cores(), request, bytes);
 }
@@ -158,10 +157,9 @@ Prepared CudaCommunicator::prepare(const Call& call) {
           },
           shared_->plans(), wait);
     });
-  prepared.entry.signature =
-      host::Signature::of(call, size(), prepared.plans.hash, prepared.plans.spec);
-  prepared.entry.signature.summed = has_checksums();
-  prepared.entry.digest = host::digest_of(prepared.entry.signature);
+  auto signature = host::Signature::of(call, size(), prepared.plans.hash, prepared.plans.spec);
+  signature.summed = has_checksums();
+  prepared.signed_call = host::signed_by(signature);
   return prepared;
 }
 
@@ -170,11 +168,7 @@ void CudaCommunicator::check_buffers(const Call& call) const {
   const Request request = call.request(size(), false);
   const int device = shared_->device_of(rank());
   const auto holds = [&](Buffer buffer) {
-    const BlockRange blocks = blocks_in(request, rank(), buffer);
-    if (call.blocks.size() == 1) return blocks.count > 0 && call.blocks.front() > 0;
-    for (int i = 0; i < blocks.count; ++i)
-      if (call.blocks[static_cast<std::size_t>(blocks.first + i * blocks.stride)] > 0) return true;
-    return false;
+    return elements_in(call.blocks, blocks_in(request, rank(), buffer)) > 0;
   };
   if (holds(Buffer::input)) check_buffer(call.input, "input", rank(), device);
   if (holds(Buffer::output)) check_buffer(call.output, "output", rank(), device);
@@ -215,7 +209,7 @@ std::uint64_t CudaCommunicator::lead(const Call& call, Prepared& prepared, std::
   const std::uint64_t before = meeting_->entered_calls();
   std::optional<Error> refused;
   try {
-    const auto meeting = meeting_->meet(call, prepared.entry, stream);
+    const auto meeting = meeting_->meet(call, prepared.signed_call, stream);
     meeting_->work_on_call([&] { refused = issue(call, prepared, meeting.placement); });
   } catch (const Error& error) {
     // Others may have seen all enter, and wait for a word about it.
@@ -250,7 +244,7 @@ std::optional<Error> CudaCommunicator::issue(const Call& call, Prepared& prepare
 
 std::uint64_t CudaCommunicator::follow(const Call& call, const Prepared& prepared,
                                        std::byte* stream) {
-  const std::uint64_t number = meeting_->meet(call, prepared.entry, stream).number;
+  const std::uint64_t number = meeting_->meet(call, prepared.signed_call, stream).number;
   // Without limit, and not interrupted by a failure: rank 0 has this rank's buffers in hand, and
   // comes to an end.
   host::WaitPolicy policy = meeting_->policy_for(*call.options);

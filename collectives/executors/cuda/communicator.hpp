@@ -27,7 +27,7 @@ namespace ringside::cuda {
 
 /// What a rank keeps of a call.
 struct Prepared {
-  host::Prepared entry;  ///< signature and digest
+  host::SignedCall signed_call;
   ChosenPlans plans;
   /// By placement; of rank 0, made when it is first issued.
   std::array<std::unique_ptr<const Program>, 2> programs;

@@ -6,15 +6,16 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
+#include <utility>
+#include <vector>
 
 #include "ringside/base/options.hpp"
 #include "ringside/base/threads.hpp"
 #include "ringside/collectives/backend.hpp"
 #include "ringside/collectives/executors/host/agreement.hpp"
-#include "ringside/collectives/executors/host/checks.hpp"
 #include "ringside/collectives/reduction/fold.hpp"
 #include "ringside/collectives/selector/choice.hpp"
 
@@ -23,20 +24,6 @@ namespace {
 
 // What of a message lies in the first line of its entry.
 constexpr std::size_t message_in_first_line = 64 - offsetof(Entry, message);
-
-/// Says that this rank is in its ops, until it leaves them in whatever way.
-class BusyMark {
- public:
-  BusyMark(std::atomic<std::uint64_t>& busy, std::uint64_t call) : busy_(busy) {
-    busy_.store(call, std::memory_order_relaxed);
-  }
-  ~BusyMark() { busy_.store(0, std::memory_order_release); }
-  BusyMark(const BusyMark&) = delete;
-  BusyMark& operator=(const BusyMark&) = delete;
-
- private:
-  std::atomic<std::uint64_t>& busy_;
-};
 
 [[noreturn]] void refuse_stream() {
   throw Error(ErrorCode::invalid_argument,
@@ -72,9 +59,6 @@ HostCommunicator::HostCommunicator(std::shared_ptr<Shared> shared, int rank,
       messages_(*shared_, rank, std::move(copy)) {
   (void)fold_isa();  // an option that cannot be used shows here, not in the middle of a call
   shared_->move_up(rank_, call_);
-  meeting_again_.signature.collective = Collective::barrier;
-  meeting_again_.signature.summed = true;
-  meeting_again_.digest = digest_of(meeting_again_.signature);
 }
 
 void HostCommunicator::run(const Call& call) {
@@ -93,7 +77,7 @@ void HostCommunicator::run(const Call& call) {
   std::byte* const scratch = prepared.scratch_bytes == 0
                                  ? nullptr
                                  : shared_->scratch(rank_, call_ + 1, prepared.scratch_bytes);
-  publish(call, prepared, scratch);
+  publish(call, prepared.signed_call, prepared.small ? &*prepared.small : nullptr, scratch);
   await_entries(call, policy);
   const Placement placement = agree();
   if (prepared.small) return fold_messages(call, *prepared.small);
@@ -112,35 +96,23 @@ WaitPolicy HostCommunicator::policy_for(const CallOptions& options) const {
   return policy;
 }
 
-HostCommunicator::Meeting HostCommunicator::meet(const Call& call, const Prepared& prepared,
+HostCommunicator::Meeting HostCommunicator::meet(const Call& call, const SignedCall& signed_call,
                                                  std::byte* extra) {
   shared_->failure().throw_if_set(rank_);
   const WaitPolicy policy = policy_for(*call.options);
-  publish(call, prepared, extra);
+  publish(call, signed_call, nullptr, extra);
   await_entries(call, policy);
   return {agree(), call_};
 }
 
-void HostCommunicator::work_on_call(const std::function<void()>& work) {
-  // First say so, then look: who fails does it the other way round (give_up).
-  const BusyMark mark(shared_->busy(rank_), call_);
-  light_fence();
-  if (shared_->failure().flag().load(std::memory_order_acquire))
-    shared_->failure().throw_cause(rank_);
-  work();
-}
-
 Choice HostCommunicator::choice_for(const Request& request, std::size_t bytes,
                                     const CallOptions& options) const {
-  const std::string& spec = asked_spec(options);
-  if (spec != "auto") return {spec, "named by the caller or the option algorithm"};
+  if (auto choice = named(options)) return std::move(*choice);
   const Job& job = shared_->job();
   return choose(job.tuning(), {"host", job.cores()}, request, bytes);
 }
 
-void HostCommunicator::abort(const std::string& why) {
-  shared_->failure().set(Error(ErrorCode::aborted, fmt::format("aborted: {}", why)));
-}
+void HostCommunicator::abort(const std::string& why) { shared_->failure().set(aborted(why)); }
 
 void HostCommunicator::add_message(const Message& message, const CallOptions& options, Over over) {
   if (options.stream) return over(exception_of(refuse_stream));
@@ -192,18 +164,19 @@ void HostCommunicator::plan(const CallOptions& options,
 
 // --- enter ---------------------------------------------------------------------------------------
 
-void HostCommunicator::publish(const Call& call, const Prepared& prepared, std::byte* scratch) {
+void HostCommunicator::publish(const Call& call, const SignedCall& signed_call,
+                               const SmallMessage* small, std::byte* scratch) {
   ++call_;
   if (call_ % calls_between_moves == 0) shared_->move_up(rank_, call_);
 
   Entry& mine = shared_->entry(rank_, call_);
-  if (std::uint64_t& published = published_[call_ & 1]; published != prepared.digest) {
-    mine.signature = prepared.signature;
-    mine.digest = published = prepared.digest;
+  if (std::uint64_t& published = published_[call_ & 1]; published != signed_call.digest) {
+    mine.signature = signed_call.signature;
+    mine.digest = published = signed_call.digest;
   }
-  if (!prepared.small)
+  if (small == nullptr)
     mine.addresses = {call.input, call.output, scratch};
-  else if (const std::size_t bytes = prepared.small->input_bytes(); bytes > 0)
+  else if (const std::size_t bytes = small->input_bytes(); bytes > 0)
     std::memcpy(mine.message, call.input, bytes);
   mine.call.store(call_, std::memory_order_release);
 }
@@ -309,184 +282,6 @@ void HostCommunicator::fold_messages(const Call& call, const SmallMessage& messa
   message.fold(sources_.data(), call.output, [&](int rank) {
     return rank == rank_ ? call.input : shared_->entry(rank, call_).message;
   });
-}
-
-// --- ops -----------------------------------------------------------------------------------------
-
-void HostCommunicator::run_program(const Call& call, const Program& program,
-                                   const WaitPolicy& policy) {
-  collect_addresses();
-  run_ops(call, program, policy);
-}
-
-void HostCommunicator::run_checked(const Call& call, const Program& program,
-                                   const WaitPolicy& policy) {
-  collect_addresses();
-  const Checker checker(program, rank_, bases_.data(), call_ + 1);  // the ops' call
-  checker.sum_inputs();
-  meet_again(call, policy);
-  try {
-    run_ops(call, program, policy);
-    checker.compare_outputs();
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::corrupted) fail(error);
-    throw;
-  }
-  meet_again(call, policy);
-}
-
-void HostCommunicator::meet_again(const Call& call, const WaitPolicy& policy) {
-  publish(call, meeting_again_, nullptr);
-  await_entries(call, policy);
-  (void)agree();
-}
-
-void HostCommunicator::run_ops(const Call& call, const Program& program, const WaitPolicy& policy) {
-  // First say so, then look: who fails does it the other way round (give_up).
-  const BusyMark mark(shared_->busy(rank_), call_);
-  light_fence();
-  if (shared_->failure().flag().load(std::memory_order_acquire)) give_up();
-  sources_.resize(std::max<std::size_t>(sources_.size(), program.most_sources));
-  destinations_.resize(std::max<std::size_t>(destinations_.size(), program.most_destinations));
-  const auto run = [&](auto&& execute) {
-    if (program.lanes.size() == 1)
-      run_single_lane(call, program, policy, execute);
-    else
-      run_lanes(call, program, policy, execute);
-  };
-  if (program.checks)
-    run([&](const Step& step) { execute_checked(program, step); });
-  else
-    run([&](const Step& step) { execute(program, step); });
-  leave(call, program, policy);
-}
-
-template <class Execute>
-void HostCommunicator::run_single_lane(const Call& call, const Program& program,
-                                       const WaitPolicy& policy, Execute& execute) {
-  Progress& own = shared_->progress_of(rank_, 0);
-  std::uint32_t done = 0;
-  for (const Step& step : program.lanes.front()) {
-    for (std::uint32_t i = 0; i < step.waits; ++i)
-      await(program.waits[step.first_wait + i], call, program, policy);
-    execute(step);
-    own.done.store(progress(call_, ++done), std::memory_order_release);
-  }
-}
-
-template <class Execute>
-void HostCommunicator::run_lanes(const Call& call, const Program& program, const WaitPolicy& policy,
-                                 Execute& execute) {
-  next_step_.assign(program.lanes.size(), 0);
-  const auto unfinished = [&](std::size_t lane) {
-    return next_step_[lane] < program.lanes[lane].size();
-  };
-  /// Runs what can be run; true if anything could, or nothing is left.
-  const auto advance = [&] {
-    bool moved = false;
-    bool left = false;
-    for (std::size_t lane = 0; lane < program.lanes.size(); ++lane) {
-      while (unfinished(lane)) {
-        const Step& step = program.lanes[lane][next_step_[lane]];
-        if (first_unreached(program, step)) break;
-        execute(step);
-        shared_->progress_of(rank_, static_cast<int>(lane))
-            .done.store(progress(call_, ++next_step_[lane]), std::memory_order_release);
-        moved = true;
-      }
-      left = left || unfinished(lane);
-    }
-    return moved || !left;
-  };
-  const auto any_left = [&] {
-    for (std::size_t lane = 0; lane < program.lanes.size(); ++lane)
-      if (unfinished(lane)) return true;
-    return false;
-  };
-  while (any_left()) {
-    const auto result = wait_until(advance, policy, shared_->failure().flag());
-    if (result == WaitResult::ready) continue;
-    if (result == WaitResult::failed) give_up();
-    for (std::size_t lane = 0; lane < program.lanes.size(); ++lane) {
-      if (!unfinished(lane)) continue;
-      if (const auto* wait = first_unreached(program, program.lanes[lane][next_step_[lane]]))
-        fail_waiting_for(*wait, call, program, policy);
-    }
-  }
-}
-
-void HostCommunicator::execute(const Program& program, const Step& step) {
-  fold_step(program, step, bases_.data(), sources_.data(), destinations_.data());
-}
-
-void HostCommunicator::execute_checked(const Program& program, const Step& step) {
-  const Checker checker(program, rank_, bases_.data(), call_);
-  checker.before(step);
-  execute(program, step);
-  checker.after(step);
-}
-
-bool HostCommunicator::reached(const BoundWait& wait) const {
-  const auto& done = shared_->progress_of(wait.rank, wait.lane).done;
-  return host::reached(done.load(std::memory_order_acquire), progress(call_, wait.value));
-}
-
-const BoundWait* HostCommunicator::first_unreached(const Program& program, const Step& step) const {
-  for (std::uint32_t i = 0; i < step.waits; ++i)
-    if (!reached(program.waits[step.first_wait + i])) return &program.waits[step.first_wait + i];
-  return nullptr;
-}
-
-void HostCommunicator::await(const BoundWait& wait, const Call& call, const Program& program,
-                             const WaitPolicy& policy) {
-  const auto ready = [&] { return reached(wait); };
-  if (spin_until(ready, shares_core(wait.rank, policy) ? Spins{} : policy.spins)) return;
-  Backoff backoff(policy);
-  const auto result = back_off_until(ready, backoff, shared_->failure().flag());
-  if (result == WaitResult::ready) return;
-  if (result == WaitResult::failed) give_up();
-  fail_waiting_for(wait, call, program, policy);
-}
-
-// --- leave, and failing --------------------------------------------------------------------------
-
-void HostCommunicator::leave(const Call& call, const Program& program, const WaitPolicy& policy) {
-  for (const BoundWait& wait : program.leave_waits) await(wait, call, program, policy);
-}
-
-void HostCommunicator::fail(const Error& cause) {
-  shared_->failure().set(cause);
-  give_up();
-}
-
-void HostCommunicator::give_up() {
-  // Ranks in the middle of their ops stop at their next wait; who is not among them by now has seen
-  // the failure and touches nothing.
-  shared_->busy(rank_).store(0, std::memory_order_release);
-  heavy_fence();
-  const std::atomic<bool> never{false};
-  WaitPolicy patient = policy_;
-  patient.limit = Seconds{std::numeric_limits<double>::infinity()};  // ops always end
-  for (int peer = 0; peer < size(); ++peer) {
-    Backoff backoff(patient);
-    const auto is_elsewhere = [&] {
-      const std::uint64_t busy = shared_->busy(peer).load(std::memory_order_acquire);
-      return busy == 0 || busy != call_;  // this rank may not have made a call yet
-    };
-    back_off_until(is_elsewhere, backoff, never);
-  }
-  shared_->failure().throw_cause(rank_);
-}
-
-void HostCommunicator::fail_waiting_for(const BoundWait& wait, const Call& call,
-                                        const Program& program, const WaitPolicy& policy) {
-  const int peer = wait.rank;
-  const Schedule& schedule = program.compiled->schedule;
-  const auto& ops =
-      schedule.streams[static_cast<std::size_t>(peer * schedule.lanes + int{wait.lane})];
-  const int op = ops[(wait.value - 1) % ops.size()];
-  fail(unfinished_op(peer, op, call.collective, program.compiled->plan.spec(), call_, rank_,
-                     policy.limit));
 }
 
 }  // namespace ringside::host

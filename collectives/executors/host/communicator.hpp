@@ -44,7 +44,7 @@ class HostCommunicator final : public Communicator::Implementation {
     std::uint64_t number;  ///< of the call
   };
   /// `extra`: one more address that a rank publishes. Throws as any call does.
-  Meeting meet(const Call& call, const Prepared& prepared, std::byte* extra);
+  Meeting meet(const Call& call, const SignedCall& signed_call, std::byte* extra);
   /// A barrier within a call, a call of its own to those who count. Throws the cause of a failure.
   void meet_again(const Call& call, const WaitPolicy& policy);
   /// The number of the call that this rank entered last, whatever came of it.
@@ -60,9 +60,8 @@ class HostCommunicator final : public Communicator::Implementation {
   [[nodiscard]] std::unique_ptr<HostCommunicator> split_ranks(int color, int key,
                                                               Messages::Copy copy);
   [[nodiscard]] const std::shared_ptr<Shared>& shared() const { return shared_; }
-  /// What the call or, where it says nothing, the option `algorithm` names; perhaps `auto`.
-  [[nodiscard]] const std::string& asked_spec(const CallOptions& options) const {
-    return options.algorithm.empty() ? default_spec_ : options.algorithm;
+  [[nodiscard]] std::optional<Choice> named(const CallOptions& options) const {
+    return named_choice(options, default_spec_);
   }
   /// Does `work`, which asks for plans. One that is not made in time is a failure of the
   /// communicator.
@@ -84,7 +83,9 @@ class HostCommunicator final : public Communicator::Implementation {
   /// Stays valid until the next call.
   const Prepared& prepared(const Call& call);
 
-  void publish(const Call& call, const Prepared& prepared, std::byte* scratch);
+  /// `small`: what travels in the entry, or null: the addresses do.
+  void publish(const Call& call, const SignedCall& signed_call, const SmallMessage* small,
+               std::byte* scratch);
   void await_entries(const Call& call, const WaitPolicy& policy);
   void await_late_entries(const Call& call, const WaitPolicy& policy);
   void await_late_entry(int peer, Backoff& backoff, const Call& call, const WaitPolicy& policy);
@@ -141,9 +142,9 @@ class HostCommunicator final : public Communicator::Implementation {
   std::string default_spec_;  // the option `algorithm`
   Preparation preparation_;
   CallCache<Prepared> prepared_calls_;
-  Prepared meeting_again_;  // of a barrier within a call
-  std::uint64_t call_;      // number of the call under way
-  int cpu_ = -1;            // where crowded: the core that this rank was last seen on
+  SignedCall barrier_within_call_ = barrier_within_call();
+  std::uint64_t call_;  // number of the call under way
+  int cpu_ = -1;        // where crowded: the core that this rank was last seen on
 
   std::array<std::uint64_t, 2> published_ = {};  // digest of the signature in either entry
   std::vector<std::byte*> bases_;                // by base_index

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "ringside/collectives/executors/host/messages.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <exception>
@@ -11,8 +9,8 @@
 
 #include "ringside/base/keep.hpp"
 #include "ringside/base/options.hpp"
-#include "ringside/base/text.hpp"
 #include "ringside/collectives/executors/host/job.hpp"
+#include "ringside/collectives/executors/host/message_errors.hpp"
 
 namespace ringside::host {
 namespace {
@@ -20,21 +18,6 @@ namespace {
 using State = Envelope::State;
 
 }  // namespace
-
-Error message_mismatch(int from, int to, std::size_t sent, ElementType sent_type,
-                       std::size_t expected, ElementType expected_type) {
-  return Error(ErrorCode::mismatch,
-               fmt::format("rank {} sent {} {} to rank {}, which expected {} {}", from, sent,
-                           to_string(sent_type), to, expected, to_string(expected_type)));
-}
-
-std::string describe_missing(const Message& message, int rank) {
-  return message.direction == Message::Direction::send
-             ? fmt::format("rank {} has not received the {} {} that rank {} sent", message.peer,
-                           message.elements, to_string(message.type), rank)
-             : fmt::format("rank {} has not sent the {} {} that rank {} expects", message.peer,
-                           message.elements, to_string(message.type), rank);
-}
 
 void Messages::add(const Message& message, Seconds limit, Over over) {
   if (auto error = exception_of([&] { shared_.failure().throw_if_set(rank_); }))
@@ -127,11 +110,8 @@ bool Messages::advance_send(Transfer& transfer) {
       transfer.over(exception_of([&] { shared_.failure().throw_cause(rank_); }));
       return true;
     case State::mismatched:
-      transfer.over(std::make_exception_ptr(
-          message_mismatch(rank_, peer, envelope.elements, envelope.type,
-                           envelope.expected_elements, envelope.expected_type)
-              .at_rank(rank_)
-              .with_peer(peer)));
+      transfer.over(std::make_exception_ptr(message_mismatch(
+          transfer.message, rank_, envelope.expected_elements, envelope.expected_type)));
       return true;
   }
   return false;
@@ -141,10 +121,7 @@ void Messages::receive(Transfer& transfer, Envelope& envelope) {
   const Message& message = transfer.message;
   if (envelope.elements != message.elements || envelope.type != message.type) {
     auto error =
-        std::make_exception_ptr(message_mismatch(message.peer, rank_, envelope.elements,
-                                                 envelope.type, message.elements, message.type)
-                                    .at_rank(rank_)
-                                    .with_peer(message.peer));
+        std::make_exception_ptr(message_mismatch(message, rank_, envelope.elements, envelope.type));
     envelope.expected_elements = message.elements;
     envelope.expected_type = message.type;
     envelope.state.store(State::mismatched, std::memory_order_release);
@@ -189,18 +166,12 @@ void Messages::fail_overdue() {
   const Seconds rest =
       urgent != nullptr ? urgent->rest() : Seconds{std::numeric_limits<double>::infinity()};
   if (rest <= Seconds{0})
-    return fail(*urgent, fmt::format(" after {}", format_duration(urgent->limit)));
+    return shared_.failure().set(message_overdue(urgent->message, rank_, urgent->limit));
   next_limit_ = clock_.elapsed() + rest;
 }
 
 void Messages::fail_gone(const Transfer& transfer) {
-  fail(transfer, fmt::format(": rank {} has returned without it", transfer.message.peer));
-}
-
-void Messages::fail(const Transfer& transfer, const std::string& why) {
-  shared_.failure().set(Error(ErrorCode::timeout, describe_missing(transfer.message, rank_) + why)
-                            .at_rank(rank_)
-                            .with_peer(transfer.message.peer));
+  shared_.failure().set(message_without_peer(transfer.message, rank_));
 }
 
 void Messages::give_up() {

@@ -8,7 +8,6 @@
 #include <limits>
 #include <list>
 #include <map>
-#include <string>
 #include <utility>
 
 #include "ringside/base/clock.hpp"
@@ -18,14 +17,6 @@
 #include "ringside/collectives/executors/host/waiting.hpp"
 
 namespace ringside::host {
-
-/// The error of both ends of a message that do not agree.
-[[nodiscard]] Error message_mismatch(int from, int to, std::size_t sent, ElementType sent_type,
-                                     std::size_t expected, ElementType expected_type);
-
-/// What one end, of `rank`, waits for in vain: "rank 1 has not sent the 3 int32 that rank 0
-/// expects".
-[[nodiscard]] std::string describe_missing(const Message& message, int rank);
 
 /// Used by one thread at a time. All messages go on side by side; those of a pair of ranks keep
 /// their order.
@@ -89,7 +80,6 @@ class Messages {
   [[nodiscard]] const Transfer* most_urgent() const;
   /// Fails if a time limit has passed; else sets when to look again.
   void fail_overdue();
-  void fail(const Transfer& transfer, const std::string& why);
   void fail_gone(const Transfer& transfer);
   void copy(const Transfer& transfer, const Envelope& envelope);
   /// Ends all messages with the communicator's cause, once nobody is copying from a buffer. A copy

@@ -10,8 +10,7 @@ namespace ringside::host {
 Prepared prepare(const Call& call, const Preparation& how, PlanCache& plans) {
   Prepared prepared;
   if (call.collective == Collective::barrier) {
-    prepared.signature = Signature::of(call, how.ranks, 0, "");
-    prepared.digest = digest_of(prepared.signature);
+    prepared.signed_call = signed_by(Signature::of(call, how.ranks, 0, ""));
     return prepared;
   }
 
@@ -19,15 +18,8 @@ Prepared prepare(const Call& call, const Preparation& how, PlanCache& plans) {
   const auto blocks = all_blocks(call, how.ranks);
   const FoldShape values{
       .type = call.type, .op = call.op, .scalar = call.options->scalar, .ranks = how.ranks};
-  bool travels = true;  // the proof may allow it in one placement only
-  for (const auto& compiled : plans_of.by_placement) {
-    if (!compiled) continue;
-    prepared.small = SmallMessage::make(compiled->plan.request(), compiled->facts, how.rank, blocks,
-                                        values, how.most_inline);
-    travels = travels && prepared.small;
-  }
-  if (!travels) {
-    prepared.small.reset();
+  prepared.small = SmallMessage::make(plans_of, how.rank, blocks, values, how.most_inline);
+  if (!prepared.small) {
     for (std::size_t placement = 0; placement < prepared.programs.size(); ++placement) {
       const auto& compiled = plans_of.by_placement[placement];
       if (!compiled) continue;
@@ -37,9 +29,9 @@ Prepared prepare(const Call& call, const Preparation& how, PlanCache& plans) {
       prepared.programs[placement] = std::move(program);
     }
   }
-  prepared.signature = Signature::of(call, how.ranks, plans_of.hash, plans_of.spec);
-  prepared.signature.summed = how.checksums == Program::Checksums::all;
-  prepared.digest = digest_of(prepared.signature);
+  auto signature = Signature::of(call, how.ranks, plans_of.hash, plans_of.spec);
+  signature.summed = how.checksums == Program::Checksums::all;
+  prepared.signed_call = signed_by(signature);
   return prepared;
 }
 

@@ -18,8 +18,7 @@
 namespace ringside::host {
 
 struct Prepared {
-  Signature signature;
-  std::uint64_t digest = 0;  ///< of it
+  SignedCall signed_call;
   std::optional<SmallMessage> small;
   /// By placement (out of place, in place): both where the ranks may differ in it, none for barrier
   /// and small messages.

@@ -8,6 +8,17 @@
 
 namespace ringside::host {
 
+Error failed_before(const Error& cause, int rank) {
+  Error error(ErrorCode::failed,
+              fmt::format("the communicator failed in an earlier call: {}", cause.what()));
+  if (cause.peer()) error.with_peer(*cause.peer());
+  return error.at_rank(rank);
+}
+
+Error aborted(const std::string& why) {
+  return {ErrorCode::aborted, fmt::format("aborted: {}", why)};
+}
+
 void Failure::set(const Error& cause) {
   const std::lock_guard lock(mutex_);
   if (!cause_) cause_ = cause;
@@ -23,10 +34,7 @@ void Failure::throw_cause(int rank) const {
 void Failure::throw_if_set(int rank) const {
   if (!failed_.load(std::memory_order_acquire)) return;
   const std::lock_guard lock(mutex_);
-  Error error(ErrorCode::failed,
-              fmt::format("the communicator failed in an earlier call: {}", cause_->what()));
-  if (cause_->peer()) error.with_peer(*cause_->peer());
-  throw error.at_rank(rank);
+  throw failed_before(cause_.value(), rank);
 }
 
 namespace {

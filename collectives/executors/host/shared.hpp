@@ -79,6 +79,12 @@ struct alignas(line) Busy {
 /// calls: then no two are half the range of progress apart.
 inline constexpr std::uint64_t calls_between_moves = std::uint64_t{1} << 30;
 
+/// For calls of `rank` on a communicator that failed earlier: `failed`, with the cause's words and
+/// peer.
+[[nodiscard]] Error failed_before(const Error& cause, int rank);
+/// The cause of a failure that a caller asked for.
+[[nodiscard]] Error aborted(const std::string& why);
+
 /// The first cause of a communicator's failure; later ones are ignored.
 class Failure {
  public:
@@ -87,7 +93,7 @@ class Failure {
   void set(const Error& cause);
   /// For calls under way: the cause itself, as seen by `rank`.
   [[noreturn]] void throw_cause(int rank) const;
-  /// For later calls: `failed`, with the cause's words and peer. Returns if there is none.
+  /// For later calls: failed_before. Returns if there is none.
   void throw_if_set(int rank) const;
 
  private:

@@ -55,6 +55,10 @@ std::uint64_t digest_of(const Signature& s) {
   return (digest & ~placement_bits) | static_cast<std::uint64_t>(s.placement);
 }
 
+SignedCall barrier_within_call() {
+  return signed_by({.collective = Collective::barrier, .summed = true});
+}
+
 std::string differences(const Signature& a, const Signature& b) {
   std::string text;
   const auto add = [&](bool differs, const char* what, const auto& mine, const auto& theirs) {

@@ -40,6 +40,17 @@ inline constexpr std::uint64_t placement_bits = 3;
   return static_cast<Placement>(digest & placement_bits);
 }
 
+/// A signature with its digest.
+struct SignedCall {
+  Signature signature;
+  std::uint64_t digest = 0;
+};
+[[nodiscard]] inline SignedCall signed_by(const Signature& signature) {
+  return {signature, digest_of(signature)};
+}
+/// Of a barrier within a call with checksums.
+[[nodiscard]] SignedCall barrier_within_call();
+
 /// What differs, as "elements (100 and 128), operator (sum and max)".
 [[nodiscard]] std::string differences(const Signature& a, const Signature& b);
 

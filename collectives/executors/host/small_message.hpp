@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "ringside/collectives/executors/chosen_plans.hpp"
 #include "ringside/collectives/prover.hpp"
 #include "ringside/collectives/reduction/fold.hpp"
 #include "ringside/collectives/request.hpp"
@@ -43,6 +44,11 @@ class SmallMessage {
                                                         const ProofFacts& facts, int rank,
                                                         std::span<const std::size_t> blocks,
                                                         FoldShape values, std::size_t most);
+
+  /// The same for a call with these plans: nothing unless the proof of each of them allows it.
+  [[nodiscard]] static std::optional<SmallMessage> make(const ChosenPlans& plans, int rank,
+                                                        std::span<const std::size_t> blocks,
+                                                        const FoldShape& values, std::size_t most);
 
   [[nodiscard]] std::size_t input_bytes() const { return input_bytes_; }
   /// Over all ranks.

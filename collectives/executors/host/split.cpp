@@ -21,17 +21,7 @@ std::vector<int> ranks_of_color(std::span<const SplitChoice> choices, std::int32
 
 std::unique_ptr<HostCommunicator> HostCommunicator::split_ranks(int color, int key,
                                                                 Messages::Copy copy) {
-  const SplitChoice mine{color, key};
-  std::vector<SplitChoice> choices(static_cast<std::size_t>(size()));
-  const std::size_t elements = sizeof(SplitChoice) / sizeof(std::int32_t);
-  const CallOptions options{.algorithm = "direct"};
-  run({.collective = Collective::all_gather,
-       .input = reinterpret_cast<const std::byte*>(&mine),
-       .output = reinterpret_cast<std::byte*>(choices.data()),
-       .blocks = std::span(&elements, 1),
-       .type = ElementType::int32,
-       .op = split_mark,
-       .options = &options});
+  const auto choices = exchanged_for_split(*this, SplitChoice{color, key});
   if (color == Communicator::no_color) return nullptr;
   const auto ranks = ranks_of_color(choices, color);
   const auto own = std::find(ranks.begin(), ranks.end(), rank_) - ranks.begin();

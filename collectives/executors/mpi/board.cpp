@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "ringside/collectives/executors/mpi/board.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <new>
@@ -21,12 +19,11 @@ void store_text(std::array<char, size>& to, std::string_view text) {
 
 }  // namespace
 
-void Entry::set_signature(const host::Signature& from, std::uint64_t its_digest,
-                          std::size_t its_message_bytes) {
-  signature = from;
+void Entry::set_signature(const host::SignedCall& signed_call, std::size_t its_message_bytes) {
+  signature = signed_call.signature;
   signature.spec = nullptr;
-  store_text(spec, from.spec);
-  digest = its_digest;
+  store_text(spec, signed_call.signature.spec);
+  digest = signed_call.digest;
   message_bytes = its_message_bytes;
 }
 
@@ -115,11 +112,7 @@ void Board::connect(const std::vector<BlockOffsets>& of_all) {
 }
 
 Error failed_before(const Board& board) {
-  const Error cause = board.failure().cause();
-  Error error(ErrorCode::failed,
-              fmt::format("the communicator failed in an earlier call: {}", cause.what()));
-  if (cause.peer()) error.with_peer(*cause.peer());
-  return error.at_rank(board.rank());
+  return host::failed_before(board.failure().cause(), board.rank());
 }
 
 void throw_if_failed(const Board& board) {

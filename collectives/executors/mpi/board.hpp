@@ -69,8 +69,7 @@ struct alignas(host::line) Entry {
   std::array<char, 256> spec = {};
   std::uint64_t message_bytes = 0;  ///< of the message, if one travels in the entry
 
-  void set_signature(const host::Signature& from, std::uint64_t its_digest,
-                     std::size_t its_message_bytes);
+  void set_signature(const host::SignedCall& signed_call, std::size_t its_message_bytes);
 };
 static_assert(offsetof(Entry, message) == 16);
 
@@ -137,6 +136,8 @@ class Board {
   [[nodiscard]] const std::shared_ptr<Team>& shared_team() const { return team_; }
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int ranks() const { return static_cast<int>(members_.size()); }
+  /// The world's ranks, by rank.
+  [[nodiscard]] const std::vector<int>& members() const { return members_; }
   /// The world's rank of a rank.
   [[nodiscard]] int member(int rank) const { return members_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] bool is_near(int rank) const { return team_->is_near(member(rank)); }

@@ -45,9 +45,6 @@ MpiCommunicator::MpiCommunicator(std::shared_ptr<Job> job, std::shared_ptr<Board
   (void)fold_isa();  // an option that cannot be used shows here, not in the middle of a call
   for (int rank = 0; rank < board_->ranks(); ++rank)
     if (rank != board_->rank()) others_.push_back(rank);
-  meeting_again_.signature.collective = Collective::barrier;
-  meeting_again_.signature.summed = true;
-  meeting_again_.digest = host::digest_of(meeting_again_.signature);
 }
 
 bool MpiCommunicator::runs_where_awaited() {
@@ -101,7 +98,8 @@ void MpiCommunicator::begin(const Call& call) {
   const Prepared& prepared = this->prepared(call, memory);
   begun_.prepared = &prepared;
   // Before the call counts: a rank that finds no memory has made no call.
-  publish(call, prepared, place(call, prepared, memory));
+  publish(call, prepared.signed_call, prepared.small ? &*prepared.small : nullptr,
+          place(call, prepared, memory));
 }
 
 bool MpiCommunicator::advance() {
@@ -144,8 +142,7 @@ const Bound* MpiCommunicator::settled(const Call& call, const Prepared& prepared
 
 Choice MpiCommunicator::choice_for(const Request& request, std::size_t bytes,
                                    const CallOptions& options) const {
-  const std::string& spec = options.algorithm.empty() ? default_spec_ : options.algorithm;
-  if (spec != "auto") return {spec, "named by the caller or the option algorithm"};
+  if (auto choice = named_choice(options, default_spec_)) return std::move(*choice);
   if (board_->one_host())
     return choose(job_->tuning(), {"host", board_->team().cores()}, request, bytes);
   HostsLayout layout{.host_of = {}, .network_bandwidth = board_->team().network_bandwidth()};
@@ -157,9 +154,7 @@ Choice MpiCommunicator::choice_for(const Request& request, std::size_t bytes,
 std::string MpiCommunicator::on_machine(const Request& /*request*/, std::size_t /*bytes*/,
                                         const std::string& /*spec*/) const {
   if (!plans_.on_gpus()) return {};
-  std::vector<int> members;
-  for (int rank = 0; rank < size(); ++rank) members.push_back(board_->member(rank));
-  return job_->gpus().unreached(members);
+  return job_->gpus().unreached(board_->members());
 }
 
 void MpiCommunicator::add_message(const Message& message, const CallOptions& options, Over over) {
@@ -300,7 +295,7 @@ void MpiCommunicator::run_checked(const Call& call, const Bound& bound,
 }
 
 void MpiCommunicator::meet_again(const Call& call, const host::WaitPolicy& policy) {
-  publish(call, meeting_again_, {});
+  publish(call, barrier_within_call_, nullptr, {});
   await_entries(call, policy);
   (void)agree();
 }

@@ -63,7 +63,9 @@ class MpiCommunicator final : public Communicator::Implementation {
   /// Waits for what is in the call's stream.
   void await_stream(const Call& call, Seconds limit) const;
 
-  void publish(const Call& call, const Prepared& prepared, const Where& where);
+  /// `small`: what travels in the entry, or null: `where` the buffers are does.
+  void publish(const Call& call, const host::SignedCall& signed_call,
+               const host::SmallMessage* small, const Where& where);
   void await_entries(const Call& call, const host::WaitPolicy& policy);
   /// Whether all have entered; a leader with other hosts moves the entries on.
   [[nodiscard]] bool all_entered();
@@ -132,13 +134,13 @@ class MpiCommunicator final : public Communicator::Implementation {
   std::string default_spec_;                         // the option `algorithm`
   Gpu* gpu_;                                         // null: none
   std::vector<CallCache<Prepared>> prepared_calls_;  // by the memory of the own buffers
-  Prepared meeting_again_;                           // of a barrier within a call
-  Runner::Memories own_;                             // of the call under way
-  Memory memory_ = Memory::apart;                    // of its buffers
-  std::uint64_t call_ = 0;                           // number of the call under way
-  std::array<std::uint64_t, 2> published_ = {};      // digest of the signature in either entry
-  std::vector<int> others_;                          // ranks but this
-  std::size_t first_late_ = 0;                       // of them, that was not seen to have entered
+  host::SignedCall barrier_within_call_ = host::barrier_within_call();
+  Runner::Memories own_;                         // of the call under way
+  Memory memory_ = Memory::apart;                // of its buffers
+  std::uint64_t call_ = 0;                       // number of the call under way
+  std::array<std::uint64_t, 2> published_ = {};  // digest of the signature in either entry
+  std::vector<int> others_;                      // ranks but this
+  std::size_t first_late_ = 0;                   // of them, that was not seen to have entered
   std::vector<const std::byte*> sources_;
   Begun begun_;
   std::vector<std::byte> folded_;  // what goes to the GPU's memory

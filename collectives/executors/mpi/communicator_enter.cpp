@@ -16,13 +16,8 @@ namespace {
 
 /// Bytes of a rank's input or output.
 std::size_t bytes_of(const Call& call, int rank, int ranks, Buffer buffer) {
-  const BlockRange held = blocks_in(call.request(ranks, false), rank, buffer);
-  std::size_t elements = 0;
-  for (int i = 0; i < held.count; ++i)
-    elements += call.blocks[call.blocks.size() == 1
-                                ? std::size_t{0}
-                                : static_cast<std::size_t>(held.first + i * held.stride)];
-  return elements * size_of(call.type);
+  return elements_in(call.blocks, blocks_in(call.request(ranks, false), rank, buffer)) *
+         size_of(call.type);
 }
 
 }  // namespace
@@ -91,19 +86,20 @@ Where MpiCommunicator::place(const Call& call, const Prepared& prepared, Memory 
   return where;
 }
 
-void MpiCommunicator::publish(const Call& call, const Prepared& prepared, const Where& where) {
+void MpiCommunicator::publish(const Call& call, const host::SignedCall& signed_call,
+                              const host::SmallMessage* small, const Where& where) {
   ++call_;
   if (call_ % host::calls_between_moves == 0)
     for (int stream = 0; stream < most_streams; ++stream)
       board_->progress(rank(), stream).store(host::progress(call_, 0), std::memory_order_release);
 
   Entry& mine = board_->entry(rank(), call_);
-  const std::size_t bytes = prepared.small ? prepared.small->input_bytes() : 0;
-  if (std::uint64_t& published = published_[call_ & 1]; published != prepared.digest) {
-    mine.set_signature(prepared.signature, prepared.digest, bytes);
-    published = prepared.digest;
+  const std::size_t bytes = small != nullptr ? small->input_bytes() : 0;
+  if (std::uint64_t& published = published_[call_ & 1]; published != signed_call.digest) {
+    mine.set_signature(signed_call, bytes);
+    published = signed_call.digest;
   }
-  if (!prepared.small)
+  if (small == nullptr)
     mine.where = where;
   else if (bytes > 0 && !is_gpus(where.memory))
     std::memcpy(mine.message, call.input, bytes);

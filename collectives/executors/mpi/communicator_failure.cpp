@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// How a communicator fails: who is to blame when a call does not go on, and how its rank gets out
 /// of it.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <exception>
 #include <thread>
@@ -79,9 +77,7 @@ void MpiCommunicator::ops_overdue(const Call& call, const Bound& bound,
 
 // --- getting out ---------------------------------------------------------------------------------
 
-void MpiCommunicator::abort(const std::string& why) {
-  end(Error(ErrorCode::aborted, fmt::format("aborted: {}", why)));
-}
+void MpiCommunicator::abort(const std::string& why) { end(host::aborted(why)); }
 
 void MpiCommunicator::end(const Error& cause) {
   if (board_->failure().store(cause)) exchange_.send_failure(cause);

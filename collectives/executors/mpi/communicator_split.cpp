@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "ringside/collectives/executors/host/agreement.hpp"
 #include "ringside/collectives/executors/host/split.hpp"
 #include "ringside/collectives/executors/mpi/communicator.hpp"
 
@@ -19,22 +18,9 @@ struct Offer {
 }  // namespace
 
 std::unique_ptr<Communicator::Implementation> MpiCommunicator::split(int color, int key) {
-  const CallOptions options{.algorithm = "direct"};
-  const auto exchange = [&](const auto& mine) {
-    using Value = std::remove_cvref_t<decltype(mine)>;
-    std::vector<Value> all(static_cast<std::size_t>(size()));
-    const std::size_t elements = sizeof(Value) / sizeof(std::int32_t);
-    run({.collective = Collective::all_gather,
-         .input = reinterpret_cast<const std::byte*>(&mine),
-         .output = reinterpret_cast<std::byte*>(all.data()),
-         .blocks = std::span(&elements, 1),
-         .type = ElementType::int32,
-         .op = host::split_mark,
-         .options = &options});
-    return all;
-  };
   Transport& transport = board_->team().transport();
-  const auto offers = exchange(Offer{{color, key}, transport.next_context()});
+  const auto offers =
+      host::exchanged_for_split(*this, Offer{{color, key}, transport.next_context()});
   std::vector<host::SplitChoice> choices;
   std::vector<int> colors;
   int context = 0;
@@ -56,7 +42,7 @@ std::unique_ptr<Communicator::Implementation> MpiCommunicator::split(int color, 
     board = std::make_shared<Board>(board_->shared_team(), std::move(members));
     offsets = board->offsets();
   }
-  const auto all_offsets = exchange(offsets);
+  const auto all_offsets = host::exchanged_for_split(*this, offsets);
   if (!board) return nullptr;
   std::vector<BlockOffsets> of_members;
   for (const int rank : ranks) of_members.push_back(all_offsets[static_cast<std::size_t>(rank)]);

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "ringside/collectives/executors/mpi/messages.hpp"
 
-#include <fmt/format.h>
-
 #include <cstring>
 #include <utility>
 
-#include "ringside/base/text.hpp"
-#include "ringside/collectives/executors/host/messages.hpp"
+#include "ringside/collectives/executors/host/message_errors.hpp"
 
 namespace ringside::mpi {
 
@@ -73,16 +70,9 @@ bool Messages::advance(Transfer& transfer) {
   if (transfer.phase == Transfer::Phase::envelope) {
     const auto& [mine, theirs] = std::pair(transfer.mine, transfer.theirs);
     if (mine.elements != theirs.elements || mine.type != theirs.type) {
-      const auto& sent = transfer.sends() ? mine : theirs;
-      const auto& expected = transfer.sends() ? theirs : mine;
-      const int other = transfer.message.peer;
       transfer.over(std::make_exception_ptr(
-          host::message_mismatch(transfer.sends() ? board_.rank() : other,
-                                 transfer.sends() ? other : board_.rank(), sent.elements,
-                                 static_cast<ElementType>(sent.type), expected.elements,
-                                 static_cast<ElementType>(expected.type))
-              .at_rank(board_.rank())
-              .with_peer(other)));
+          host::message_mismatch(transfer.message, board_.rank(), theirs.elements,
+                                 static_cast<ElementType>(theirs.type))));
       return true;
     }
     if (transfer.bytes() > 0) {
@@ -111,15 +101,12 @@ bool Messages::advance_to_oneself() {
     receives->second.pop_front();
     moved = true;
     if (out.message.elements != in.message.elements || out.message.type != in.message.type) {
-      const auto error = [&] {
-        return std::make_exception_ptr(
-            host::message_mismatch(board_.rank(), board_.rank(), out.message.elements,
-                                   out.message.type, in.message.elements, in.message.type)
-                .at_rank(board_.rank())
-                .with_peer(board_.rank()));
+      const auto end_with = [&](Transfer& own, const Message& other) {
+        own.over(std::make_exception_ptr(
+            host::message_mismatch(own.message, board_.rank(), other.elements, other.type)));
       };
-      out.over(error());
-      in.over(error());
+      end_with(out, in.message);
+      end_with(in, out.message);
       continue;
     }
     if (out.bytes() > 0) std::memmove(in.message.data, out.message.data, out.bytes());
@@ -139,7 +126,7 @@ void Messages::fail_overdue() {
   for (auto& [key, queue] : queues_) {
     for (Transfer& transfer : queue)
       if (transfer.since.elapsed() > transfer.limit)
-        return fail(transfer, fmt::format(" after {}", format_duration(transfer.limit)));
+        return fail(host::message_overdue(transfer.message, board_.rank(), transfer.limit));
     // One that has agreed to a message completes it before it goes.
     if (queue.empty() || queue.front().phase == Transfer::Phase::data || !is_gone(queue.front()))
       continue;
@@ -147,15 +134,11 @@ void Messages::fail_overdue() {
     if (advance()) return;
     const Transfer& transfer = queue.front();
     if (transfer.phase == Transfer::Phase::data) return;
-    return fail(transfer, fmt::format(": rank {} has returned without it", transfer.message.peer));
+    return fail(host::message_without_peer(transfer.message, board_.rank()));
   }
 }
 
-void Messages::fail(const Transfer& transfer, const std::string& why) {
-  const Error cause(
-      Error(ErrorCode::timeout, host::describe_missing(transfer.message, board_.rank()) + why)
-          .at_rank(board_.rank())
-          .with_peer(transfer.message.peer));
+void Messages::fail(const Error& cause) {
   if (board_.failure().store(cause)) exchange_.send_failure(cause);
 }
 

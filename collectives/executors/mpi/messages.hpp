@@ -56,7 +56,7 @@ class Messages {
   bool advance_to_oneself();
   [[nodiscard]] bool is_gone(const Transfer& transfer) const;
   void fail_overdue();
-  void fail(const Transfer& transfer, const std::string& why);
+  void fail(const Error& cause);
   void give_up();
 
   Board& board_;

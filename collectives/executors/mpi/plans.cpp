@@ -16,12 +16,6 @@ namespace {
 
 bool is_gpus(Reach reach) { return reach == Reach::gpu_shared || reach == Reach::gpu_staged; }
 
-std::vector<int> members_of(const Board& board) {
-  std::vector<int> members;
-  for (int rank = 0; rank < board.ranks(); ++rank) members.push_back(board.member(rank));
-  return members;
-}
-
 /// Between hosts messages, within a host `inside`.
 AccessMatrix access_within(const Board& board, Access inside) {
   AccessMatrix access = full_access(board.ranks());
@@ -135,7 +129,7 @@ Plans::Plans(const Board& board, const Gpus& gpus, host::Program::Checksums chec
       gpu_(gpus.own()),
       rank_(board.rank()),
       ranks_(board.ranks()),
-      on_gpus_(gpus.all_have(members_of(board))),
+      on_gpus_(gpus.all_have(board.members())),
       one_host_(board.one_host()),
       single_copies_(board.team().single_copies()),
       copies_(board.team().copies()),
@@ -150,7 +144,7 @@ Plans::Plans(const Board& board, const Gpus& gpus, host::Program::Checksums chec
   for (const Reach reach : {Reach::shared, Reach::single, Reach::staged})
     set(reach, access_between(board, reach));
   if (!on_gpus_) return;
-  const auto access = gpus.access_among(members_of(board));
+  const auto access = gpus.access_among(board.members());
   all_direct_ = is_all_direct(access);
   set(Reach::gpu_shared, access);
   set(Reach::gpu_staged, access_within(board, all_direct_ ? Access::scratch_only : Access::none));
@@ -212,8 +206,7 @@ Prepared Plans::prepare(const Call& call, std::size_t most_inline, Memory memory
                         const SpecFor& spec_for, const PlanWait& wait) {
   Prepared prepared;
   if (call.collective == Collective::barrier) {
-    prepared.signature = host::Signature::of(call, ranks_, 0, "");
-    prepared.digest = host::digest_of(prepared.signature);
+    prepared.signed_call = host::signed_by(host::Signature::of(call, ranks_, 0, ""));
     return prepared;
   }
   const ChosenPlans chosen = choose_plans(call, ranks_, spec_for, base_, wait);
@@ -222,22 +215,15 @@ Prepared Plans::prepare(const Call& call, std::size_t most_inline, Memory memory
       .type = call.type, .op = call.op, .scalar = call.options->scalar, .ranks = ranks_};
   std::uint64_t hash = chosen.hash;  // of all plans that may come to be run
   const auto sign = [&] {
-    prepared.signature = host::Signature::of(call, ranks_, hash, chosen.spec);
-    prepared.signature.summed = checksums_ == host::Program::Checksums::all;
-    prepared.digest = host::digest_of(prepared.signature);
+    auto signature = host::Signature::of(call, ranks_, hash, chosen.spec);
+    signature.summed = checksums_ == host::Program::Checksums::all;
+    prepared.signed_call = host::signed_by(signature);
   };
-  bool travels = true;  // the proof may allow it in one placement only
-  for (const auto& compiled : chosen.by_placement) {
-    if (!compiled) continue;
-    prepared.small = host::SmallMessage::make(compiled->plan.request(), compiled->facts, rank_,
-                                              blocks, values, most_inline);
-    travels = travels && prepared.small;
-  }
-  if (travels) {
+  prepared.small = host::SmallMessage::make(chosen, rank_, blocks, values, most_inline);
+  if (prepared.small) {
     sign();
     return prepared;
   }
-  prepared.small.reset();
   const std::size_t bytes = total_elements(call, ranks_) * size_of(call.type);
   prepared.with_private = reach_of_private();
   for (std::size_t placement = 0; placement < chosen.by_placement.size(); ++placement) {

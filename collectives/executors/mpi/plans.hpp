@@ -63,8 +63,7 @@ struct Bound {
 
 /// What a rank keeps of a call in order to make it again (as host::Prepared).
 struct Prepared {
-  host::Signature signature;
-  std::uint64_t digest = 0;
+  host::SignedCall signed_call;
   std::optional<host::SmallMessage> small;
   /// [reach][placement]; null: not for such a call.
   std::array<std::array<std::unique_ptr<const Bound>, 2>, reaches> programs;

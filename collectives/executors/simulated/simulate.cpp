@@ -6,8 +6,10 @@
 #include <numeric>
 
 #include "ringside/base/error.hpp"
+#include "ringside/collectives/executors/simulated/access.hpp"
 #include "ringside/collectives/executors/simulated/execution.hpp"
 #include "ringside/collectives/lower.hpp"
+#include "ringside/collectives/stored_plan.hpp"
 
 namespace ringside {
 namespace {
@@ -42,29 +44,15 @@ SimulatedCall settled(const Machine& machine, const Request& request, SimulatedC
   return call;
 }
 
-AccessMatrix access_of(const Machine& machine, const std::vector<int>& gpus) {
-  AccessMatrix access = full_access(static_cast<int>(gpus.size()));
-  for (std::size_t a = 0; a < gpus.size(); ++a)
-    for (std::size_t b = 0; b < gpus.size(); ++b)
-      if (gpus[a] != gpus[b] && !machine.peer_access(gpus[a], gpus[b])) access[a][b] = Access::none;
-  return access;
-}
-
 Plan stored(const Spec& spec, const Request& request) {
-  PlanStream stream(spec, request);
-  Plan plan(request, stream.shape(), stream.spec());
-  while (const Op* op = stream.next()) {
-    if (plan.size() == most_stored_ops)
+  return *stored_plan(spec, request, [](const Plan& so_far, const Op& /*op*/) {
+    if (so_far.size() == most_stored_ops)
       throw Error(ErrorCode::unsupported,
                   fmt::format("{} on {} ranks has more ops than can be lowered here ({}), and some "
                               "GPUs of the machine do not reach each other",
-                              stream.spec(), request.ranks, most_stored_ops));
-    plan.append(*op);
-  }
-  for (int rank = 0; rank < request.ranks; ++rank)
-    for (const auto& slot : stream.slots()[static_cast<std::size_t>(rank)])
-      plan.add_slot(rank, slot);
-  return plan;
+                              so_far.spec(), so_far.ranks(), most_stored_ops));
+    return true;
+  });
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 
 #include "ringside/base/text.hpp"
 #include "ringside/collectives/executors/cuda/waiting.hpp"
-#include "ringside/collectives/executors/host/messages.hpp"
-#include "ringside/collectives/executors/host/prepared.hpp"
+#include "ringside/collectives/executors/host/message_errors.hpp"
+#include "ringside/collectives/executors/host/signature.hpp"
 #include "ringside/collectives/executors/host/waiting.hpp"
 
 namespace ringside::nccl {
@@ -20,12 +20,10 @@ namespace {
 constexpr std::size_t most_kinds = 4096;
 
 /// What the ranks compare when they meet. There is no plan.
-host::Prepared prepared(const Call& call, int ranks) {
-  host::Prepared prepared;
-  prepared.signature = host::Signature::of(call, ranks, 0, "nccl");
-  prepared.signature.in_stream = call.options->stream.has_value();
-  prepared.digest = host::digest_of(prepared.signature);
-  return prepared;
+host::SignedCall signed_call(const Call& call, int ranks) {
+  auto signature = host::Signature::of(call, ranks, 0, "nccl");
+  signature.in_stream = call.options->stream.has_value();
+  return host::signed_by(signature);
 }
 
 void refuse_algorithms(const CallOptions& options) {
@@ -89,8 +87,8 @@ void NcclCommunicator::run(const Call& call) {
   refuse_algorithms(*call.options);
   require(library(), call, rank(), size());
   const cuda::DeviceGuard guard(comm_->device());
-  const host::Prepared prepared = nccl::prepared(call, size());
-  if (meets(call, prepared.digest)) meeting_->meet(call, prepared, nullptr);
+  const host::SignedCall signed_call = nccl::signed_call(call, size());
+  if (meets(call, signed_call.digest)) meeting_->meet(call, signed_call, nullptr);
 
   const host::WaitPolicy policy = meeting_->policy_for(*call.options);
   guarded([&] {
@@ -263,11 +261,8 @@ void NcclCommunicator::fail_late_messages() {
     const Message& message = end->message;
     const bool gone = meeting_->shared()->gone(message.peer);
     if (!gone && end->since.elapsed() < end->limit) continue;
-    const std::string why = gone ? fmt::format(": rank {} has returned without it", message.peer)
-                                 : fmt::format(" after {}", format_duration(end->limit));
-    return failure().set(Error(ErrorCode::timeout, host::describe_missing(message, rank()) + why)
-                             .at_rank(rank())
-                             .with_peer(message.peer));
+    return failure().set(gone ? host::message_without_peer(message, rank())
+                              : host::message_overdue(message, rank(), end->limit));
   }
 }
 

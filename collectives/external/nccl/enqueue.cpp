@@ -150,10 +150,7 @@ class Layout {
         output_(blocks_in(call.request(target.ranks, false), target.rank, Buffer::output)) {}
 
   /// In elements.
-  [[nodiscard]] std::size_t length(int block) const {
-    return call_.blocks.size() == 1 ? call_.blocks[0]
-                                    : call_.blocks[static_cast<std::size_t>(block)];
-  }
+  [[nodiscard]] std::size_t length(int block) const { return block_length(call_.blocks, block); }
   [[nodiscard]] const std::byte* input(int block) const {
     return call_.input + offset(input_, block);
   }
@@ -161,10 +158,7 @@ class Layout {
 
  private:
   [[nodiscard]] std::size_t offset(const BlockRange& range, int block) const {
-    std::size_t elements = 0;
-    for (int i = 0; i < range.position(block); ++i)
-      elements += length(range.first + i * range.stride);
-    return elements * size_of(call_.type);
+    return elements_before(call_.blocks, range, range.position(block)) * size_of(call_.type);
   }
   const Call& call_;
   BlockRange input_, output_;
@@ -269,7 +263,7 @@ class Issue {
     const Layout layout(call_, target_);
     calls_.begin_group();
     for (int i = 0; i < mine.count; ++i) {
-      const int block = mine.first + i * mine.stride;
+      const int block = mine.block(i);
       if (stays(layout, wanted, block)) continue;
       if (layout.length(block) > 0)
         calls_.check(f_.send(layout.input(block), layout.length(block), type_, wanted_by(block),
@@ -277,7 +271,7 @@ class Issue {
                      "ncclSend");
     }
     for (int i = 0; i < wanted.count; ++i) {
-      const int block = wanted.first + i * wanted.stride;
+      const int block = wanted.block(i);
       if (mine.contains(block) && stays(layout, wanted, block)) continue;
       if (layout.length(block) > 0)
         calls_.check(f_.recv(layout.output(block), layout.length(block), type_,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "ringside/collectives/external/nccl/matching.hpp"
 
-#include "ringside/collectives/executors/host/messages.hpp"
+#include "ringside/collectives/executors/host/message_errors.hpp"
 
 namespace ringside::nccl {
 
@@ -27,10 +27,8 @@ void Matching::meet(int from, int to, const End& send, const End& receive) {
   const Message& sent = send->message;
   const Message& expected = receive->message;
   if (sent.elements != expected.elements || sent.type != expected.type) {
-    const Error error = host::message_mismatch(from, to, sent.elements, sent.type,
-                                               expected.elements, expected.type);
-    send->mismatch.emplace(error).at_rank(from).with_peer(to);
-    receive->mismatch.emplace(error).at_rank(to).with_peer(from);
+    send->mismatch = host::message_mismatch(sent, from, expected.elements, expected.type);
+    receive->mismatch = host::message_mismatch(expected, to, sent.elements, sent.type);
   }
   hand_over(from, send);
   hand_over(to, receive);

@@ -106,7 +106,6 @@ TEST_F(CudaFailing, RanksThatMakeDifferentCallsAllHearItAndWorkOn) {
 }
 
 TEST_F(CudaFailing, ARankThatDoesNotComeIsNamedInTime) {
-  std::barrier meet(2);
   const auto told = outcome_of([&] {
     World::cuda({0, 0}).run([&](Communicator& comm) {
       DeviceFloats data(100, 1.0F);

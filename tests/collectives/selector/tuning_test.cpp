@@ -11,6 +11,7 @@
 
 #include "ringside/base/error.hpp"
 #include "ringside/collectives/selector/choice.hpp"
+#include "ringside/tests/support/outcome.hpp"
 
 namespace ringside::tests {
 namespace {
@@ -38,14 +39,7 @@ TuningTable small_table() {
 }
 
 std::string refusal_of(const std::string& text) {
-  try {
-    (void)tuning_from_json(text, "t.json");
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::bad_input);
-    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
-    return error.what();
-  }
-  return "nothing refused";
+  return bad_input_of([&] { return tuning_from_json(text, "t.json"); });
 }
 
 /// The text of `small_table` with one piece replaced.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "ringside/bench/statistics.hpp"
+#include "ringside/base/statistics.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <vector>
 
-namespace ringside::bench {
+namespace ringside {
 
 double mean(std::span<const double> samples) {
   return std::accumulate(samples.begin(), samples.end(), 0.0) / static_cast<double>(samples.size());
@@ -37,4 +37,4 @@ double percentile(std::span<const double> samples, double percent) {
   return *place;
 }
 
-}  // namespace ringside::bench
+}  // namespace ringside

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /// Medians and percentiles against hand-counted ones.
-#include "ringside/bench/statistics.hpp"
+#include "ringside/base/statistics.hpp"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 #include <vector>
 
-namespace ringside::bench {
+namespace ringside {
 namespace {
 
 TEST(Statistics, MedianIsTheMiddleOrTheMeanOfTheTwoMiddleSamples) {
@@ -41,4 +41,4 @@ TEST(Statistics, PercentileIsTheNearestRankOfNcclTests) {
 }
 
 }  // namespace
-}  // namespace ringside::bench
+}  // namespace ringside

@@ -4,7 +4,7 @@
 
 #include <span>
 
-namespace ringside::bench {
+namespace ringside {
 
 [[nodiscard]] double mean(std::span<const double> samples);
 [[nodiscard]] double minimum(std::span<const double> samples);
@@ -17,4 +17,4 @@ namespace ringside::bench {
 /// 0 < percent <= 100.
 [[nodiscard]] double percentile(std::span<const double> samples, double percent);
 
-}  // namespace ringside::bench
+}  // namespace ringside

@@ -1,59 +1,38 @@
 // SPDX-License-Identifier: MIT
-/// What the commands share: printing, and reading the values of options.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
+#include "ringside/tools/cli/option_values.hpp"
 
-#include <CLI/App.hpp>
-#include <cerrno>
-#include <cstdio>
-#include <system_error>
 #include <vector>
-
-#include "ringside/base/error.hpp"
-#include "ringside/base/options.hpp"
-#include "ringside/base/text.hpp"
-#include "ringside/tools/cli/commands.hpp"
 
 namespace ringside::cli {
 
-namespace {
-
-[[noreturn]] void fail_to_write(int error) {
-  throw Error(ErrorCode::io, fmt::format("cannot write standard output: {}",
-                                         to_lower(std::generic_category().message(error))));
-}
-
-}  // namespace
-
-void print(std::string_view text) {
-  errno = 0;
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) fail_to_write(errno);
-}
-
-void flush() {
-  if (std::fflush(stdout) != 0) fail_to_write(errno);
-}
-
-void warn_of_unknown_variables() {
-  for (const auto& [variable, suggestion] : unknown_option_variables())
-    fmt::print(stderr, "ringside: warning: {} is set, but is no option's variable{}\n", variable,
-               suggestion.empty() ? "" : fmt::format(" (did you mean {}?)", suggestion));
+void add_switch(CLI::App& command, const std::string& name, bool& value,
+                const std::string& meaning) {
+  command.add_flag(name, value, meaning)->disable_flag_override();
 }
 
 void add_format_option(CLI::App& command, std::string& format,
                        std::initializer_list<std::string_view> words) {
   const std::vector<std::string_view> allowed(words);
   format = allowed.front();
-  command
-      .add_option("--format", format,
-                  fmt::format("{} (default: {})", fmt::join(allowed, ", "), allowed.front()))
-      ->type_name("WORD")
+  WordOptions(command)("--format", format, "WORD",
+                       fmt::format("{} (default: {})", fmt::join(allowed, ", "), allowed.front()))
       ->check([allowed](const std::string& word) {
         for (const auto candidate : allowed)
           if (candidate == word) return std::string();
         return fmt::format("expected one of {}, got {}{}", fmt::join(allowed, ", "), quote(word),
                            did_you_mean(word, allowed));
       });
+}
+
+Given given_on(const CLI::App& command) {
+  return [&command](std::string_view name) { return command.count(fmt::format("--{}", name)) > 0; };
+}
+
+void refuse(const Given& given, std::initializer_list<std::string_view> names,
+            std::string_view where) {
+  for (const auto name : names)
+    if (given(name))
+      throw Error(ErrorCode::bad_input, fmt::format("--{} has no meaning {}", name, where));
 }
 
 void reject(std::string_view option, std::string_view expected, std::string_view text) {
@@ -64,10 +43,7 @@ void reject(std::string_view option, std::string_view expected, std::string_view
 std::int64_t whole_number(std::string_view option, std::string_view text, std::int64_t minimum,
                           std::int64_t maximum) {
   const auto number = parse_int(text, minimum, maximum);
-  if (!number)
-    throw Error(ErrorCode::bad_input,
-                fmt::format("{}: expected a whole number from {} to {}, got {}", option, minimum,
-                            maximum, quote(text)));
+  if (!number) reject(option, fmt::format("a whole number from {} to {}", minimum, maximum), text);
   return *number;
 }
 
@@ -88,12 +64,24 @@ double parameters_in(std::string_view option, const std::string& text) {
 
 std::uint64_t size_in_bytes(std::string_view option, std::string_view text) {
   const auto size = parse_size(text);
-  if (!size)
-    throw Error(ErrorCode::bad_input,
-                fmt::format("{}: expected a number of bytes such as 8, 64K or "
-                            "1G, got {}",
-                            option, quote(text)));
+  if (!size) reject(option, "a number of bytes such as 8, 64K or 1G", text);
   return *size;
+}
+
+Seconds positive_time(std::string_view option, std::string_view text, std::string_view example) {
+  const auto time = parse_duration(text);
+  if (!time || !(time->count() > 0)) reject(option, example, text);
+  return *time;
+}
+
+Collective collective_named(std::string_view option, std::string_view text) {
+  if (const auto collective = parse_collective(text)) return *collective;
+  const auto guess = did_you_mean(text, collective_names());
+  throw Error(
+      ErrorCode::bad_input,
+      fmt::format("{}: there is no collective {}{}", option, quote(text),
+                  guess.empty() ? fmt::format(": there are {}", fmt::join(collective_names(), ", "))
+                                : guess));
 }
 
 }  // namespace ringside::cli
