@@ -13,6 +13,7 @@
 #include "ringside/base/options.hpp"
 #include "ringside/base/text.hpp"
 #include "ringside/tools/cli/commands.hpp"
+#include "ringside/tools/cli/visible.hpp"
 
 namespace ringside::cli {
 
@@ -26,6 +27,7 @@ namespace {
 }  // namespace
 
 void print(std::string_view text) {
+  if (has_controls(text)) return print(visible(text));
   errno = 0;
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) fail_to_write(errno);
 }

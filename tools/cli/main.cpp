@@ -28,6 +28,7 @@
 #include "ringside/base/text.hpp"
 #include "ringside/collectives/plugin/plugin.hpp"
 #include "ringside/tools/cli/commands.hpp"
+#include "ringside/tools/cli/visible.hpp"
 
 namespace ringside::cli {
 namespace {
@@ -48,7 +49,7 @@ std::string one_line(std::string_view message) {
       line += c;
   }
   if (message.size() > longest) line += "...";
-  return line;
+  return visible(line);
 }
 
 /// Under mpirun most failures are shared by all processes: the first tells, and then its launcher
