@@ -70,7 +70,9 @@ TEST(Topo, WhatOthersWroteIsShownAndNotObeyed) {
     EXPECT_TRUE(contains(page, "GPU1")) << page;
     for (const std::string_view control : {"\x1b", "\xc2\x9b", "\xe2\x80\xae"})
       EXPECT_FALSE(contains(page, control)) << format;
-    if (format == "json") EXPECT_EQ(json::parse(page)["topology"]["ringside_topology"], 1);
+    if (format == "json") {
+      EXPECT_EQ(json::parse(page)["topology"]["ringside_topology"], 1);
+    }
   }
   EXPECT_TRUE(contains(output_of({"-"}, {.text = machine}), "GPU1\\u001b[31m\\u009b2J\\u202e"));
 }
