@@ -194,8 +194,8 @@ typedef struct ringside_handle ringside_handle;
 ///   input + the blocks of the ranks before. all_gather and gather (root): input == output + the
 ///   blocks of the ranks before. all_to_all cannot be in place. Otherwise the two do not overlap.
 /// - RINGSIDE_MISMATCH: ranks made different calls; every rank gets it, no buffer was touched, the
-///   communicator works on. RINGSIDE_TIMEOUT and RINGSIDE_ABORTED: the communicator has failed, and
-///   every later call on any rank returns RINGSIDE_FAILED with the first cause.
+///   communicator works on. RINGSIDE_TIMEOUT, _ABORTED, _CORRUPTED, and _DEVICE or _IO in a call:
+///   it has failed, and every later call on any rank returns RINGSIDE_FAILED with the first cause.
 
 /// `output[i]` = `input[i]` of all ranks folded by `op`.
 ringside_status ringside_all_reduce(ringside_communicator* comm, const void* input, void* output,

@@ -117,6 +117,7 @@ void write_file(const std::string& path, std::string_view contents) {
   if (path == "-") return write_all(STDOUT_FILENO, contents, "standard output");
   const std::string name = quote(path, 200);
 
+  const std::string target = resolve_links(path);  // refuses another user's link, whatever is there
   struct stat old {};
   const bool exists = ::stat(path.c_str(), &old) == 0;
   if (exists && !S_ISREG(old.st_mode)) {
@@ -127,7 +128,6 @@ void write_file(const std::string& path, std::string_view contents) {
     return;
   }
 
-  const std::string target = resolve_links(path);
   TemporaryFile temporary(target);
   if (!temporary.file().valid()) fail("create a file beside", name);
   write_all(temporary.file().get(), contents, name);

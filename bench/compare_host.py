@@ -370,8 +370,12 @@ def print_machine(data):
 
 
 def main(arguments):
+    usage = __doc__.split("\n\n")[1]
+    if arguments in (["-h"], ["--help"]):
+        print(usage)
+        return 0
     if len(arguments) != 1 or arguments[0].startswith("-"):
-        print(__doc__.split("\n\n")[1], file=sys.stderr)
+        print(usage, file=sys.stderr)
         return 2
     try:
         data = read_folder(arguments[0])

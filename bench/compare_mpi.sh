@@ -8,6 +8,10 @@
 # of the rounds).
 set -euo pipefail
 
+if [[ ${1:-} == -h || ${1:-} == --help ]]; then # what stands above
+  sed -n '3,/^set/{/^set/d;s/^# \?//;p}' "${BASH_SOURCE[0]}"
+  exit 0
+fi
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 program=${1:-build/release/bin/ringside}
 shift || true

@@ -8,8 +8,12 @@
 # Prints for every size the medians of the rounds, and how many times the hierarchical plan's the others' are.
 set -euo pipefail
 
+if [[ ${1:-} == -h || ${1:-} == --help ]]; then # what stands above
+  sed -n '3,/^set/{/^set/d;s/^# \?//;p}' "${BASH_SOURCE[0]}"
+  exit 0
+fi
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-program=$(realpath "${1:-build/release/bin/ringside}")
+program=$(realpath -m "${1:-build/release/bin/ringside}")
 rate=${2:-1gbit}
 shift $(($# < 2 ? $# : 2))
 [[ $# -gt 0 ]] || set -- 2,2 2,2,2

@@ -92,4 +92,8 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except OSError as error:
+        print(f"compare_training.py: {error.filename}: {error.strerror}", file=sys.stderr)
+        sys.exit(2)

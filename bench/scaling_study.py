@@ -25,28 +25,28 @@ RULES = {"1": lambda k: 1.0, "sqrt k": lambda k: k**0.5, "k": lambda k: float(k)
 MARKS = (0.75, 0.80)
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("program", help="the ringside program")
-    parser.add_argument("records", type=pathlib.Path)
-    parser.add_argument("--ranks", default="1,2,4")
-    parser.add_argument("--epochs", type=int, default=10)
-    parser.add_argument("--warmup", type=float, default=2)
-    parser.add_argument("--seeds", default="1,2")
-    parser.add_argument("--table", action="store_true")
-    return parser.parse_args()
-
-
 def numbers(text):
     return [int(word) for word in text.split(",")]
 
 
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("program", help="the ringside program")
+    parser.add_argument("records", type=pathlib.Path)
+    parser.add_argument("--ranks", type=numbers, default="1,2,4")
+    parser.add_argument("--epochs", type=int, default=10)
+    parser.add_argument("--warmup", type=float, default=2)
+    parser.add_argument("--seeds", type=numbers, default="1,2")
+    parser.add_argument("--table", action="store_true")
+    return parser.parse_args()
+
+
 def runs(args):
     """What is to be run, as records without results; seed by seed, so that a part of it tells something."""
-    for seed in numbers(args.seeds):
+    for seed in args.seeds:
         for warmup in (0, args.warmup):
             for rule in reversed(RULES):  # what is advised today comes first
-                for ranks in numbers(args.ranks):
+                for ranks in args.ranks:
                     if ranks > 1 or rule == "1":  # on one rank the rules are one
                         yield {"ranks": ranks, "rule": rule, "warmup": warmup, "seed": seed, "epochs": args.epochs}
 
@@ -126,4 +126,11 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except OSError as error:
+        print(f"scaling_study.py: {error.filename}: {error.strerror}", file=sys.stderr)
+        sys.exit(2)
+    except json.JSONDecodeError as error:
+        print(f"scaling_study.py: records that cannot be read: {error}", file=sys.stderr)
+        sys.exit(2)

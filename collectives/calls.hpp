@@ -21,8 +21,8 @@
 /// Errors, all as Error: `invalid_argument` for buffers, types and roots that make no sense;
 /// `bad_input` and `unsupported` for the spec (before anything is sent); `mismatch` when ranks made
 /// different calls (every rank gets it, no buffer was touched, the communicator works on);
-/// `timeout` and `aborted` (the communicator has failed: every later call on any rank throws
-/// `failed` with the first cause).
+/// `timeout`, `aborted`, `corrupted`, and `device` or `io` in the middle of a call (the
+/// communicator has failed: every later call on any rank throws `failed` with the first cause).
 #pragma once
 
 #include <array>

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Checks what the compiler cannot: who includes whom, and a few rules of the house.
 
-usage: check_sources.py [ROOT]      exit 0 (clean) or 1 (findings, one a line: file:line: rule)
+usage: check_sources.py [ROOT]      exit 0 (clean), 1 (findings, one a line: file:line: rule) or 2 (usage)
 
 - Include arrows: base <- topology <- collectives <- {trainer, bench} <- tools; examples see what
   users see, tests see everything.
@@ -135,7 +135,13 @@ def check_file(root, name):
 
 
 def main(arguments):
+    if arguments[1:] in (["-h"], ["--help"]):
+        print(__doc__)
+        return 0
     root = pathlib.Path(arguments[1] if len(arguments) > 1 else pathlib.Path(__file__).parent.parent)
+    if len(arguments) > 2 or not root.is_dir():
+        print(f"check_sources.py: no folder {' '.join(arguments[1:])} (see --help)", file=sys.stderr)
+        return 2
     files = tracked_files(root)
     findings = [f"{name}:{number}: {rule}" for name in files for number, rule in check_file(root, name)]
     print("\n".join(findings) if findings else f"{len(files)} files, nothing found")

@@ -165,6 +165,17 @@ TEST_F(File, AnotherUsersLinkInASharedFolderIsNotFollowed) {
   EXPECT_EQ(code_of([&] { check_writable(link); }), ErrorCode::io);
   EXPECT_EQ(read_file(path("target")), "by our own link");
   EXPECT_TRUE(fs::is_symlink(link));
+
+  const std::string to_device = path("shared/device");
+  fs::create_symlink("/dev/null", to_device);
+  write_file(to_device, "by our own link");
+  ASSERT_EQ(::lchown(to_device.c_str(), nobody, nobody), 0);
+  try {
+    write_file(to_device, "by another's");
+    ADD_FAILURE() << "what is written to directly was written to";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("another user's link"), std::string::npos);
+  }
 }
 
 TEST_F(File, WhatAnotherUserMadeLendsItsModeToNoFileOfOurs) {

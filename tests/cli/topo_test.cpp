@@ -51,6 +51,28 @@ TEST(Topo, PrintsJsonWithTheFactsAndTheTopology) {
   EXPECT_EQ(facts["topology"]["ringside_topology"], 1);
 }
 
+TEST(Topo, WhatOthersWroteIsShownAndNotObeyed) {
+  auto machine = output_of({"4gpu-pcie4-one-root", "--format", "json"});
+  const std::string name = "\"GPU1\"";
+  // By ESC, by its form of eight bits, and by a mark that turns the direction of writing.
+  const std::string other =
+      "\"GPU1\\u001b[31m\xc2\x9b"
+      "2J\xe2\x80\xae\"";
+  ASSERT_TRUE(contains(machine, name));
+  for (auto at = machine.find(name); at != std::string::npos; at = machine.find(name, at + 1))
+    machine.replace(at, name.size(), other);
+  for (const std::string format : {"text", "json", "matrix", "dot"}) {
+    const auto page = output_of({"-", "--format", format}, {.text = machine});
+    EXPECT_TRUE(contains(page, "GPU1")) << page;
+    for (const std::string_view control : {"\x1b", "\xc2\x9b", "\xe2\x80\xae"})
+      EXPECT_FALSE(contains(page, control)) << format;
+    if (format == "json") {
+      EXPECT_EQ(json::parse(page)["topology"]["ringside_topology"], 1);
+    }
+  }
+  EXPECT_TRUE(contains(output_of({"-"}, {.text = machine}), "GPU1\\u001b[31m\\u009b2J\\u202e"));
+}
+
 TEST(Topo, ShowsWhomTheDriverKeepsApart) {
   const auto page = output_of({corpus("075-2x2080ti-pix-p2p-ns")});
   EXPECT_TRUE(contains(page, "Without peer access, as the driver says:\nnone reaches another (NS)"))

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/// Where the blocks of a buffer lie, and which of them is shared by source and destination.
 #include "ringside/collectives/layout.hpp"
 
 #include <gtest/gtest.h>

@@ -29,6 +29,7 @@
 #include "ringside/collectives/plugin/plugin.hpp"
 #include "ringside/tools/cli/commands.hpp"
 #include "ringside/tools/cli/output.hpp"
+#include "ringside/tools/cli/visible.hpp"
 
 namespace ringside::cli {
 namespace {
@@ -49,7 +50,7 @@ std::string one_line(std::string_view message) {
       line += c;
   }
   if (message.size() > longest) line += "...";
-  return line;
+  return visible(line);
 }
 
 /// Under mpirun most failures are shared by all processes: the first tells, and then its launcher

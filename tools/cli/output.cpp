@@ -10,6 +10,7 @@
 #include "ringside/base/error.hpp"
 #include "ringside/base/options.hpp"
 #include "ringside/base/text.hpp"
+#include "ringside/tools/cli/visible.hpp"
 
 namespace ringside::cli {
 namespace {
@@ -22,6 +23,7 @@ namespace {
 }  // namespace
 
 void print(std::string_view text) {
+  if (has_controls(text)) return print(visible(text));
   errno = 0;
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) fail_to_write(errno);
 }

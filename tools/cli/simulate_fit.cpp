@@ -54,12 +54,12 @@ std::string report(const FittedMachine& fitted, const FitPoints& found) {
 void add_fit_options(CLI::App& command, FitArguments& arguments) {
   command
       .add_option("--fit", arguments.files,
-                  "fit the link model's figures to what these files tell: output of nccl-tests, "
-                  "p2pBandwidthLatencyTest, nvbandwidth, ringside preflight")
+                  "Fit the link model's figures to what these files tell: output of nccl-tests, "
+                  "p2pBandwidthLatencyTest, nvbandwidth, ringside bench --preflight")
       ->type_name("FILE");
   command
       .add_option("--save-model", arguments.model_file,
-                  "with --fit: write the fitted link model, for --model")
+                  "With --fit: write the fitted link model, for --model")
       ->type_name("FILE");
 }
 
