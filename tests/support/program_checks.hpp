@@ -11,8 +11,8 @@
 
 namespace ringside::tests {
 
-inline bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
+inline bool contains(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
 }
 
 /// Of `ringside`: exit code 2, nothing on standard output and one line on standard error, which has
