@@ -14,7 +14,7 @@ void add_format_option(CLI::App& command, std::string& format,
                        std::initializer_list<std::string_view> words) {
   const std::vector<std::string_view> allowed(words);
   format = allowed.front();
-  WordOptions(command)("--format", format, "WORD",
+  WordOptions{command}("--format", format, "WORD",
                        fmt::format("{} (default: {})", fmt::join(allowed, ", "), allowed.front()))
       ->check([allowed](const std::string& word) {
         for (const auto candidate : allowed)
