@@ -106,6 +106,12 @@ configure() {
   rm -f "$log"
 }
 
+# configure_tests PRESET: with tests, and a shared library. Of a static one each test would hold a
+# copy: 75 MB, in all 10 GB.
+configure_tests() {
+  configure "$1" -DRINGSIDE_TESTS=ON -DBUILD_SHARED_LIBS=ON
+}
+
 # build PRESET [TARGET...]: one line when all is well, the compiler's words when not.
 build() {
   local preset=$1

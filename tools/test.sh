@@ -44,7 +44,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 packages=test
 [[ $full == no ]] || packages=full
 [[ $install == no ]] || install_packages "$packages"
-configure "$preset" -DRINGSIDE_TESTS=ON
+configure_tests "$preset"
 build "$preset"
 
 labels=quick

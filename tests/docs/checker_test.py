@@ -75,6 +75,10 @@ class Shortening(unittest.TestCase):
                          "ringside bench --iterations 1 --rounds 1 --begin 1K --end 1K --ranks 4  # all")
         self.assertIn("--iterations 1", shorten.shortened("mpirun -n 2 ringside --plugin ./a.so bench -a x", False, False))
 
+    def test_keeps_the_steps_of_a_comparison_with_samples_of_its_own(self):
+        self.assertEqual(shorten.shortened("ringside train --compare --model mlp --synthetic 9", False, False),
+                         "ringside train --rounds 1 --compare --model mlp --synthetic 9")
+
     def test_keeps_the_sizes_of_shown_output(self):
         self.assertNotIn("1K", shorten.shortened("ringside bench -e 64M", False, True))
 

@@ -6,7 +6,7 @@ import re
 def without_numbers(line):
     """What stays of a line where numbers were measured: the words."""
     line = re.sub(r"\d[\d.,]*(e[-+]?\d+)?( (ns|us|ms|s|B|KiB|MiB|GiB)\b)?", "N", line)
-    return re.sub(r"\s+", " ", line.replace("*", "")).strip()
+    return re.sub(r"\s+", " ", re.sub("[*~]", "", line)).strip()
 
 
 def find(part, lines, begin):

@@ -42,6 +42,8 @@ def shortened(text, full, keep_sizes):
         added = {}
         if command == "train" and "--on" not in words:
             added = TRAIN_COMPARE if "--compare" in words else TRAIN
+            if "--compare" in words and "--synthetic" in words:
+                added = {"--rounds": "1"}  # whether there are samples enough for its steps is to be seen
             if not full and not {"pipeline", "tensor"} & set(re.split("[ ,]", rest)):  # these split LeNet
                 added = added | TRAIN_QUICK
             if "resnet18" in words:
