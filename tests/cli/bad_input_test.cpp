@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ringside/tests/cli/ringside_program.hpp"
@@ -83,6 +84,23 @@ TEST(BadInput, EveryBadCommandLineIsOneLineAndExitCode2) {
     SCOPED_TRACE(command);
     expect_refused(ringside_program(words), expected);
   }
+}
+
+TEST(BadInput, ASwitchTakesNoValue) {
+  const std::vector<std::pair<std::string, std::vector<std::string>>> table = {
+      {"topo", {"--live", "--lint", "--list-presets"}},
+      {"diagnose", {"--live", "--verbose", "--list-rules"}},
+      {"plan", {"--in-place", "--show", "--prove", "--cost"}},
+      {"choose", {"--live", "--in-place", "--all"}},
+      {"explain", {"--live", "--in-place"}},
+      {"simulate", {"--live", "--in-place", "--links", "--critical-path"}},
+  };
+  for (const auto& [command, switches] : table)
+    for (const auto& name : switches)
+      for (const std::string value : {"=no", "=false", "=true"}) {
+        SCOPED_TRACE(command + " " + name + value);
+        expect_refused(ringside_program({command, name + value}), name + " takes no value");
+      }
 }
 
 TEST(BadInput, EveryBadSpecIsOneLineAndExitCode2) {

@@ -229,8 +229,8 @@ void add_modes(CLI::App& command, BenchArguments& a) {
   add("--preflight-time", a.preflight_time, "TIME",
       "At most how long that takes in all (default: 60s; 1s or more)");
   add_switch(command, "--quick", a.quick, "Preflight with less to measure");
-  command.add_flag("--preflight-worker", a.preflight_worker)
-      ->group("");  // how --preflight calls itself
+  add_hidden_switch(command, "--preflight-worker",
+                    a.preflight_worker);  // how --preflight calls itself
 }
 
 void add_report(CLI::App& command, BenchArguments& a) {

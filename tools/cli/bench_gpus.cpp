@@ -158,8 +158,7 @@ void add_gpu_options(CLI::App& command, GpuArguments& arguments) {
   add("--copies", arguments.copies, "auto|engine|kernel|all",
       "--backend cuda: who does plain copies, or a series of each (default: the option "
       "cuda_copies)");
-  command.add_flag("--allow-virtual", arguments.allow_virtual)
-      ->group("");  // for tests: not in --help
+  add_hidden_switch(command, "--allow-virtual", arguments.allow_virtual);  // for tests
 }
 
 void read_gpus(const GpuArguments& arguments, const Given& given, bench::BenchRequest& request) {

@@ -77,7 +77,7 @@ void add_call_options(CLI::App& command, CallArguments& arguments) {
       ->type_name("LIST");
   command.add_option("--root", arguments.root, "Root of the collective, where it has one (0)")
       ->type_name("RANK");
-  command.add_flag("--in-place", arguments.in_place, "Input and output are the same memory");
+  add_switch(command, "--in-place", arguments.in_place, "Input and output are the same memory");
   command.add_option("--type", arguments.type, "Element type (default: float32)")
       ->type_name("WORD");
 }

@@ -118,7 +118,7 @@ void add_choose_command(CLI::App& app) {
       ->add_option("--backend", arguments->backend,
                    "Whose measured choices count: cuda (default), host, mpi")
       ->type_name("WORD");
-  command->add_flag("--all", arguments->all, "Also what cannot serve the request, and why not");
+  add_switch(*command, "--all", arguments->all, "Also what cannot serve the request, and why not");
   add_format_option(*command, arguments->format, {"text", "json"});
   command->callback([arguments] { run(*arguments); });
 }

@@ -157,9 +157,9 @@ void add_diagnose_command(CLI::App& app, int& exit_code) {
   const auto arguments = std::make_shared<Arguments>();
   command->add_option("inputs", arguments->inputs, "Files, - for standard input, or a preset")
       ->type_name("FILE|PRESET");
-  command->add_flag("--live", arguments->live,
-                    "This machine, from the kernel and the NVIDIA driver; files\nare then what was "
-                    "measured on it");
+  add_switch(*command, "--live", arguments->live,
+             "This machine, from the kernel and the NVIDIA driver; files\nare then what was "
+             "measured on it");
   command
       ->add_option("--size", arguments->size,
                    "Bytes of the all-reduce that findings are priced for\n(default: 45M)")
@@ -177,10 +177,10 @@ void add_diagnose_command(CLI::App& app, int& exit_code) {
       ->add_option("--nccl-graph", arguments->nccl_graph,
                    "Where a finding asks for another ring: write it for\nNCCL_GRAPH_FILE")
       ->type_name("FILE");
-  command->add_flag("-v,--verbose", arguments->verbose,
-                    "All of it: possible causes, sources, every copy, advice");
-  command->add_flag("--list-rules", arguments->list_rules,
-                    "What is looked for, from which inputs, and what no text can tell");
+  add_switch(*command, "-v,--verbose", arguments->verbose,
+             "All of it: possible causes, sources, every copy, advice");
+  add_switch(*command, "--list-rules", arguments->list_rules,
+             "What is looked for, from which inputs, and what no text can tell");
   add_format_option(*command, arguments->format, {"text", "json"});
   command->callback([arguments, &exit_code] { run(*arguments, exit_code); });
 }

@@ -12,6 +12,7 @@
 #include "ringside/base/file.hpp"
 #include "ringside/base/options.hpp"
 #include "ringside/base/text.hpp"
+#include "ringside/tools/cli/option_values.hpp"
 #include "ringside/topology/describe.hpp"
 #include "ringside/topology/live/live.hpp"
 #include "ringside/topology/load.hpp"
@@ -83,7 +84,8 @@ void add_machine_options(CLI::App& command, MachineArguments& arguments) {
                   "The machine: a preset, files that describe one, or -\n"
                   "for standard input (see ringside topo)")
       ->type_name("PRESET|FILE");
-  command.add_flag("--live", arguments.live, "This machine, from the kernel and the NVIDIA driver");
+  add_switch(command, "--live", arguments.live,
+             "This machine, from the kernel and the NVIDIA driver");
   command
       .add_option("--model", arguments.model,
                   "Link model: a class of machines, or a file (default:\n"

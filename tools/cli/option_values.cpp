@@ -10,6 +10,10 @@ void add_switch(CLI::App& command, const std::string& name, bool& value,
   command.add_flag(name, value, meaning)->disable_flag_override();
 }
 
+void add_hidden_switch(CLI::App& command, const std::string& name, bool& value) {
+  command.add_flag(name, value)->disable_flag_override()->group("");
+}
+
 void add_format_option(CLI::App& command, std::string& format,
                        std::initializer_list<std::string_view> words) {
   const std::vector<std::string_view> allowed(words);

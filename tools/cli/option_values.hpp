@@ -40,6 +40,8 @@ class WordOptions {
 /// Adds an option that takes no word.
 void add_switch(CLI::App& command, const std::string& name, bool& value,
                 const std::string& meaning);
+/// The same, not in --help.
+void add_hidden_switch(CLI::App& command, const std::string& name, bool& value);
 
 /// Adds `--format` with the words allowed, the first being the default.
 void add_format_option(CLI::App& command, std::string& format,

@@ -231,10 +231,11 @@ void add_plan_command(CLI::App& app, int& exit_code) {
       ->type_name("WORD");
   command->add_option("--root", arguments->root, "Root of the collective, where it has one")
       ->type_name("RANK");
-  command->add_flag("--in-place", arguments->in_place, "Input and output are the same memory");
-  command->add_flag("--show", arguments->show, "Draw the data after every step");
-  command->add_flag("--prove", arguments->prove, "Only the prover's verdict and what it derives");
-  command->add_flag("--cost", arguments->cost, "Steps, and bytes per rank and link");
+  add_switch(*command, "--in-place", arguments->in_place, "Input and output are the same memory");
+  add_switch(*command, "--show", arguments->show, "Draw the data after every step");
+  add_switch(*command, "--prove", arguments->prove,
+             "Only the prover's verdict and what it derives");
+  add_switch(*command, "--cost", arguments->cost, "Steps, and bytes per rank and link");
   command
       ->add_option("--bytes", arguments->bytes,
                    "Size of the message whose cost is counted, of float32\n"

@@ -236,10 +236,10 @@ void add_simulate_command(CLI::App& app) {
                    "each twice the one before (default: 64K,1M,16M,256M)")
       ->type_name("SIZE,...");
   add_call_options(*command, arguments->call);
-  command->add_flag("--links", arguments->links,
-                    "What every link, port and memory carried, and when it was full");
-  command->add_flag("--critical-path", arguments->critical_path,
-                    "The ops that the time went to, one after another");
+  add_switch(*command, "--links", arguments->links,
+             "What every link, port and memory carried, and when it was full");
+  add_switch(*command, "--critical-path", arguments->critical_path,
+             "The ops that the time went to, one after another");
   command
       ->add_option("--timeline", arguments->timeline,
                    "Write every op for chrome://tracing or ui.perfetto.dev")

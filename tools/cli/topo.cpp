@@ -223,8 +223,8 @@ void run(const TopoRequest& request, int& exit_code) {
 /// named.
 void add_live_options(CLI::App& command, TopoRequest& request) {
   auto& sources = request.sources;
-  command.add_flag("--live", request.live,
-                   "This machine, from the kernel, hwloc, the NVIDIA driver and the CUDA runtime");
+  add_switch(command, "--live", request.live,
+             "This machine, from the kernel, hwloc, the NVIDIA driver and the CUDA runtime");
   const auto library = [&](const char* name, auto& target, const char* text) {
     return command.add_option(name, target, text)->type_name("LIBRARY");
   };
@@ -258,11 +258,11 @@ void add_topo_command(CLI::App& app, int& exit_code) {
   const auto request = std::make_shared<TopoRequest>();
   command->add_option("inputs", request->inputs, "Files, - for standard input, or a preset")
       ->type_name("FILE|PRESET");
-  command->add_flag("--list-presets", request->list_presets, "List the machines known by name");
+  add_switch(*command, "--list-presets", request->list_presets, "List the machines known by name");
   add_format_option(*command, request->format, {"text", "json", "matrix", "xml", "dot"});
   add_live_options(*command, *request);
-  command->add_flag("--lint", request->lint,
-                    "Say what is odd or broken in the inputs; exit code 1 when something is");
+  add_switch(*command, "--lint", request->lint,
+             "Say what is odd or broken in the inputs; exit code 1 when something is");
   command->callback([request, &exit_code] { run(*request, exit_code); });
 }
 
