@@ -162,7 +162,7 @@ TEST(PreflightVirtual, AHangEndsInTimeIsNamedAndTheRestIsChecked) {
     bool has_the_flow = false;
     for (const auto& flow : step["flows"].items())
       has_the_flow =
-          has_the_flow || (flow["source"].is_integer() && flow["destination"].is_integer() &&
+          has_the_flow || (flow["source"].is_number() && flow["destination"].is_number() &&
                            flow["source"].integer() == 1 && flow["destination"].integer() == 0);
     EXPECT_TRUE(has_the_flow);
   }
