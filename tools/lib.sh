@@ -107,7 +107,7 @@ configure() {
 }
 
 # configure_tests PRESET: with tests, and a shared library. Of a static one each test would hold a
-# copy: 75 MB, in all 10 GB.
+# copy: up to 75 MB each, several GB in all.
 configure_tests() {
   configure "$1" -DRINGSIDE_TESTS=ON -DBUILD_SHARED_LIBS=ON
 }
