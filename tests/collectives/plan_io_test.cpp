@@ -69,7 +69,7 @@ TEST(PlanJson, HandMadeFilesAreReadAndProven) {
 
 /// The message of the bad_input that reading throws; empty if it throws none.
 std::string refusal(const std::string& text) {
-  const auto words = tests::bad_input_of([&] { return plan_from_json(text, "f.json"); });
+  auto words = tests::bad_input_of([&] { return plan_from_json(text, "f.json"); });
   EXPECT_LT(words.size(), 300u);
   return words;
 }
