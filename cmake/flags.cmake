@@ -48,4 +48,6 @@ if(RINGSIDE_SANITIZE)
   endif()
   target_compile_options(ringside_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${sanitize}>)
   target_link_options(ringside_flags INTERFACE -fsanitize=${RINGSIDE_SANITIZE})
+  # A program's runtime comes first; that of a shared library alone would come too late.
+  target_link_options(ringside_c_flags INTERFACE -fsanitize=${RINGSIDE_SANITIZE})
 endif()
