@@ -97,7 +97,7 @@ TEST(BadInput, ASwitchTakesNoValue) {
   };
   for (const auto& [command, switches] : table)
     for (const auto& name : switches)
-      for (const std::string value : {"=no", "=false", "=true"}) {
+      for (const std::string value : {"=no", "=false"}) {  // "=true" says what the switch says
         SCOPED_TRACE(command + " " + name + value);
         expect_refused(ringside_program({command, name + value}), name + " takes no value");
       }
