@@ -13,11 +13,6 @@
 namespace ringside::tests {
 namespace {
 
-struct BadCommand {
-  std::vector<std::string> words;
-  std::string_view expected;  ///< somewhere in the line
-};
-
 TEST(BadInput, EveryBadCommandLineIsOneLineAndExitCode2) {
   const std::vector<BadCommand> table = {
       {{}, "subcommand is required"},
@@ -78,12 +73,7 @@ TEST(BadInput, EveryBadCommandLineIsOneLineAndExitCode2) {
       {{"plan", "two\nlines.json"}, "two\\nlines.json"},
   };
   EXPECT_GE(table.size(), 40U);
-  for (const auto& [words, expected] : table) {
-    std::string command = "ringside";
-    for (const auto& word : words) command += " '" + word + "'";
-    SCOPED_TRACE(command);
-    expect_refused(ringside_program(words), expected);
-  }
+  expect_all_refused(table, [](const auto& words) { return ringside_program(words); });
 }
 
 TEST(BadInput, ASwitchTakesNoValue) {

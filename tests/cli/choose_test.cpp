@@ -120,7 +120,7 @@ TEST(Choose, TakesWhatWasMeasuredFirst) {
 TEST(Choose, BadUsageIsOneLine) {
   expect_refused(choose({}), "--topo is required");
   expect_refused(choose({"--topo", "8gpu-two-sokets"}), "did you mean \"8gpu-two-sockets\"?");
-  const std::vector<std::pair<std::vector<std::string>, std::string>> of_machine = {
+  const std::vector<BadCommand> of_machine = {
       {{"--size", "1M", "--sizes", "1M"}, "--size asks for one size, --sizes for several"},
       {{"--size", "much"}, "--size: expected a number of bytes"},
       {{"--ranks", "5"}, "--ranks: 5 ranks on 4 GPUs"},
@@ -136,11 +136,10 @@ TEST(Choose, BadUsageIsOneLine) {
       {{"--backend", "nccl"}, "--backend: expected cuda, host or mpi"},
       {{"--all", "--sizes", "1M,2M"}, "--all goes with one size"},
   };
-  for (const auto& [words, expected] : of_machine) {
-    auto all = words;
-    all.insert(all.begin(), {"--topo", "4gpu-pcie4-one-root"});
-    expect_refused(choose(all), expected);
-  }
+  expect_all_refused(of_machine, [](auto words) {
+    words.insert(words.begin(), {"--topo", "4gpu-pcie4-one-root"});
+    return choose(words);
+  });
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ TEST(Explain, JsonIsWhole) {
 }
 
 TEST(Explain, RefusesWithOneLine) {
-  const std::vector<std::pair<std::vector<std::string>, std::string>> wrong = {
+  const std::vector<BadCommand> wrong = {
       {{}, "--topo is required"},
       {{"--topo", "4gpu-pcie4-one-root", "--algorithm", "rnig"}, "rnig"},
       {{"--topo", "4gpu-pcie4-one-root", "--algorithm", "all"}, "a single algorithm"},
@@ -90,11 +90,10 @@ TEST(Explain, RefusesWithOneLine) {
       {{"--topo", "4gpu-pcie4-one-root", "--collective", "all_gather", "--algorithm", "naive"},
        "naive"},
   };
-  for (const auto& [words, expected] : wrong) {
-    auto all = words;
-    all.insert(all.begin(), "explain");
-    expect_refused(ringside_program(all), expected);
-  }
+  expect_all_refused(wrong, [](auto words) {
+    words.insert(words.begin(), "explain");
+    return ringside_program(words);
+  });
 }
 
 }  // namespace

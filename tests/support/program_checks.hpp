@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ringside/tests/support/run_program.hpp"
 
@@ -26,6 +27,21 @@ inline void expect_refused(const ProgramResult& result, std::string_view words) 
   EXPECT_TRUE(result.error.starts_with("ringside: ")) << result.error;
   EXPECT_TRUE(contains(result.error, words)) << "\"" << words << "\" in: " << result.error;
   EXPECT_FALSE(contains(result.error, "internal")) << result.error;
+}
+
+/// A command line and what of the complaint about it matters.
+struct BadCommand {
+  std::vector<std::string> words;
+  std::string_view expected;  ///< somewhere in the line
+};
+
+/// `run` gives what the program says to the words.
+template <class Run>
+void expect_all_refused(const std::vector<BadCommand>& commands, Run run) {
+  for (const auto& [words, expected] : commands) {
+    SCOPED_TRACE(testing::PrintToString(words));
+    expect_refused(run(words), expected);
+  }
 }
 
 }  // namespace ringside::tests
